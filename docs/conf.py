@@ -69,7 +69,7 @@ html_theme = "furo"
 html_title = f"Likewise {release}"
 html_static_path = ["_static"]
 # The mark of the page that people search with.
-html_favicon = str(ROOT / "src/likewise/server/page/mark.svg")
+html_favicon = str(ROOT / "packages/likewise/src/likewise/server/page/mark.svg")
 html_css_files = ["likewise.css"]
 html_copy_source = False
 html_show_sphinx = False

@@ -3,8 +3,8 @@ A space of one's own
 ====================
 
 Vectors from any model become a space: here rows of digits, reduced and stretched by how neighbours
-differ, without a label. Compared are plain cosine, PCA, and :class:`likewise.metric.FittedSpace`.
-See :doc:`/methods/staying`.
+differ, without a label. Compared are plain cosine, PCA, and
+:class:`likewise_methods.s3ml.FittedSpace`. See :doc:`/methods/staying`.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
 from likewise import FittedSpace
-from likewise.evaluation import average_precision
+from likewise_methods.evaluation import average_precision
 
 X, y = load_digits(return_X_y=True)
 

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
-from likewise.solvers import lasso
+from likewise_methods.siso import lasso
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2000, 80))
@@ -45,7 +45,7 @@ for alpha in alphas:
 # %%
 plt.figure(figsize=(5, 3))
 plt.loglog(alphas, 1000 * np.array(theirs), "s--", label="scikit-learn, one by one")
-plt.loglog(alphas, 1000 * np.array(ours), "o-", label="likewise.solvers.lasso")
+plt.loglog(alphas, 1000 * np.array(ours), "o-", label="likewise_methods.siso.lasso")
 plt.gca().invert_xaxis()
 plt.xticks(alphas, alphas)
 plt.tick_params(axis="x", which="minor", labelbottom=False)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from likewise import SOLIS
-from likewise.similarity import triplets_from_labels
+from likewise_methods.solis import triplets_from_labels
 
 rng = np.random.default_rng(0)
 n, words, kinds = 600, 10_000, 6

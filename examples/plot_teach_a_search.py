@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from likewise import FittedSpace, LocalMetric
-from likewise.evaluation import average_precision
+from likewise_methods.evaluation import average_precision
 
 X, y = load_digits(return_X_y=True)
 rng = np.random.default_rng(0)

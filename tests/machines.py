@@ -32,46 +32,39 @@ KEPT = ROOT / "build" / "machines"
 RESULTS = ROOT / "docs" / "results"
 
 ROOMS = (
-    "tests/annotation",
-    "tests/coding",
-    "tests/features",
-    "tests/index",
-    "tests/metric",
-    "tests/neighbours",
-    "tests/ordinal",
-    "tests/similarity",
-    "tests/solvers",
-    "tests/collection/test_folding.py",
-    "tests/collection/test_models.py",
-    "tests/collection/test_pooled.py",
-    "tests/collection/test_storage.py",
+    "tests/methods",
+    "tests/product/vision",
+    "tests/product/collection/test_folding.py",
+    "tests/product/collection/test_models.py",
+    "tests/product/collection/test_pooled.py",
+    "tests/product/collection/test_storage.py",
 )
 """Where numbers are made or compared.  The others (pages, commands, files, readers) compute with
 these rooms or not at all, and start processes by the dozen."""
 
 MORE = (
-    "tests/collection/test_backfills.py",
-    "tests/collection/test_classifying.py",
-    "tests/collection/test_collection.py",
-    "tests/collection/test_comparing.py",
-    "tests/collection/test_deep.py",
-    "tests/collection/test_history.py",
-    "tests/collection/test_learned.py",
-    "tests/collection/test_loop.py",
-    "tests/collection/test_metric_gate.py",
-    "tests/collection/test_parts.py",
-    "tests/collection/test_tags.py",
-    "tests/collection/test_tags_calibrating.py",
-    "tests/collection/test_tags_confirming.py",
-    "tests/collection/test_tags_suggesting.py",
+    "tests/product/collection/test_backfills.py",
+    "tests/product/collection/test_classifying.py",
+    "tests/product/collection/test_collection.py",
+    "tests/product/collection/test_comparing.py",
+    "tests/product/collection/test_deep.py",
+    "tests/product/collection/test_history.py",
+    "tests/product/collection/test_learned.py",
+    "tests/product/collection/test_loop.py",
+    "tests/product/collection/test_metric_gate.py",
+    "tests/product/collection/test_parts.py",
+    "tests/product/collection/test_tags.py",
+    "tests/product/collection/test_tags_calibrating.py",
+    "tests/product/collection/test_tags_confirming.py",
+    "tests/product/collection/test_tags_suggesting.py",
 )
 """What computes with those rooms, tested once: where all libraries are switched."""
 
 LEFT_OUT = (
-    "tests/features/test_deep_weights.py",
-    "tests/index/test_files.py",
-    "tests/index/test_hostile_files.py",
-    "tests/neighbours/test_container.py",
+    "tests/product/vision/test_deep_weights.py",
+    "tests/methods/index/test_files.py",
+    "tests/methods/index/test_hostile_files.py",
+    "tests/methods/neighbours/test_container.py",
 )
 """Files of those rooms that are about bytes on disk, and slow."""
 

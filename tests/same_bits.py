@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from likewise.collection.feedback.fold import ProfileState
-from likewise.collection.feedback.history import JUDGE, Item
-from likewise.collection.store.row_formats import comparable_rows
-from likewise.collection.store.segments import pack_sparse
-from likewise.collection.store.store import SpaceRow
-from likewise.index.inverted import InvertedIndex
-from likewise.neighbours.compact import CompactFlat
-from likewise.neighbours.protocol import Metric
-from likewise.neighbours.scores import Flat, _inner, _minus_distance, scores
+from likewise.catalog.row_formats import comparable_rows
+from likewise.catalog.segments import pack_sparse
+from likewise.catalog.store import SpaceRow
+from likewise.learning.fold import ProfileState
+from likewise.learning.history import JUDGE, Item
+from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.neighbours.compact import CompactFlat
+from likewise_methods.neighbours.protocol import Metric
+from likewise_methods.neighbours.scores import Flat, _inner, _minus_distance, row_scores
 from tests.machines import PROMISES
 
 WORDS = 400
@@ -143,7 +143,7 @@ def dense_digests(*, backwards: bool = False) -> dict[str, str]:
                 sums = np.empty(len(rows))
                 kernel(rows, places, query.astype(np.float64), sums)
                 exact.append(sums)
-                rounded.append(scores(rows, places, query, summed_as))
+                rounded.append(row_scores(rows, places, query, summed_as))
                 best, values = flat.best(rows, alive > 0, query, 40)
                 first = np.lexsort((best, -values))[:40]
                 rounded += [best[first], values[first]]

@@ -11,9 +11,9 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from likewise import OrdinalEmbedding
-from likewise.collection.spaces import Space
 from likewise.errors import DatasetError
-from likewise.ordinal import solving
+from likewise.spaces.base import Space
+from likewise_methods.ordinal import solving
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -43,7 +43,7 @@ def test_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     far = ((points[triplets[:, :1]] - points[triplets[:, 1:]]) ** 2).sum(axis=2)
     swap = far[:, 0] > far[:, 1]
     triplets[swap] = triplets[swap][:, [0, 2, 1]]
-    monkeypatch.setattr("likewise.ordinal.embedding.SOLVERS", solving.SOLVERS)
+    monkeypatch.setattr("likewise_methods.ordinal.embedding.SOLVERS", solving.SOLVERS)
     fitted = {
         name: OrdinalEmbedding(solver=name, random_state=0).fit(triplets)
         for name in ("adagrad", "polish")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from likewise.features.text import text_model_status
+from likewise.vision.text.status import text_model_status
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

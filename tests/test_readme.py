@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.corpus import noisy, saved
+from tests.product.corpus import noisy, saved
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

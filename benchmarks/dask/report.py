@@ -21,8 +21,8 @@ from benchmarks import harness
 from benchmarks.collection.report import pictures
 from benchmarks.dask.cluster import local_cluster
 from likewise.collection.collection import Collection
-from likewise.collection.ingest.cluster import Cluster
-from likewise.collection.ingest.pool import Workers, dismiss
+from likewise.ingest.pool import Workers, dismiss
+from likewise_cluster.dask.cluster import Cluster
 
 WARM_UP = 16
 IDLE = 4.0

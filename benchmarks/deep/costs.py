@@ -20,19 +20,19 @@ from benchmarks.deep.rows import (
     words_files,
     words_space,
 )
-from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.ingest.walk import Candidate
-from likewise.collection.ingest.workers import DescribeTask, describe
-from likewise.collection.spaces.base import Space
-from likewise.collection.spaces.visual_words import VisualWords
-from likewise.collection.store import segments as seg
-from likewise.features.deep.graph import POOLED, build
-from likewise.features.deep.network import MODEL, PREPARATION, weights_path
-from likewise.features.deep.runtime import Network
-from likewise.features.deep.weights import read_tensors
-from likewise.images import decode
-from likewise.index.inverted import InvertedIndex
-from likewise.neighbours.exact import Exact
+from likewise.catalog import segments as seg
+from likewise.images.decode import decode
+from likewise.ingest.walk import Candidate
+from likewise.ingest.workers import DescribeTask, describe
+from likewise.spaces.base import Space
+from likewise.spaces.visual_words import VisualWords
+from likewise.vision.deep.graph import POOLED, build
+from likewise.vision.deep.network import MODEL, PREPARATION, weights_path
+from likewise.vision.deep.runtime import Network
+from likewise.vision.deep.weights import read_tensors
+from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.neighbours.exact import Exact
 
 Row = dict[str, object]
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.deep.torch_graph import torch_network
 from likewise.errors import LikewiseError
-from likewise.features.deep import reference
-from likewise.features.deep.graph import POOLED
-from likewise.features.deep.network import MODEL, PREPARATION, cache_folder, from_cache
-from likewise.features.deep.runtime import Network
+from likewise.vision.deep import reference
+from likewise.vision.deep.graph import POOLED
+from likewise.vision.deep.network import MODEL, PREPARATION, cache_folder, from_cache
+from likewise.vision.deep.runtime import Network
 
 Row = dict[str, object]
 BATCHES = (1, 8, 64, 256)

@@ -18,9 +18,9 @@ from benchmarks import harness
 from benchmarks.deep import costs as deep_costs
 from benchmarks.deep import loop as deep_loop
 from benchmarks.deep.rows import DATASETS, SPACES, SpaceRows, space_rows, task_of
-from likewise.collection.search.rank import FUSION_RANK
-from likewise.evaluation.datasets import RetrievalQuery
-from likewise.evaluation.protocols import evaluate
+from likewise.search.rank import FUSION_RANK
+from likewise_methods.evaluation.datasets import RetrievalQuery
+from likewise_methods.evaluation.protocols import evaluate
 
 Row = dict[str, object]
 WEIGHTS = (0.1, 0.25, 0.5, 1.0)

@@ -19,23 +19,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from benchmarks import harness
-from likewise.coding.bow import BagOfWords, Weighting
-from likewise.coding.vocabulary import Vocabulary
-from likewise.collection.spaces.base import DECODE_SIDE, Space, decode_size
-from likewise.collection.spaces.deep_words import PROJECTION_PICTURES
-from likewise.collection.spaces.registry import find_kind, new_space
-from likewise.collection.spaces.visual_words import VisualWords
-from likewise.collection.spaces.word_assignment import WordAssigner
-from likewise.collection.store.row_formats import SPARSE
+from benchmarks.readers.corel import read_corel1k
+from benchmarks.readers.tasks import read_task
+from likewise.catalog.row_formats import SPARSE
 from likewise.errors import InvalidInput
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.protocols import leave_one_out
-from likewise.evaluation.readers.corel import read_corel1k
-from likewise.evaluation.retrieval import Task, read_task
-from likewise.features.deep.projection import Projection
-from likewise.features.local import SIFT
-from likewise.images import Picture, decode
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.evaluation.retrieval import Task
+from likewise.images.decode import Picture, decode
+from likewise.spaces.base import DECODE_SIDE, Space, decode_size
+from likewise.spaces.deep_words import PROJECTION_PICTURES
+from likewise.spaces.registry import find_kind, new_space
+from likewise.spaces.visual_words import VisualWords
+from likewise.spaces.word_assignment import WordAssigner
+from likewise.vision.deep.projection import Projection
+from likewise.vision.local import SIFT
+from likewise_methods.coding.bow import BagOfWords, Weighting
+from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.evaluation.protocols import leave_one_out
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 SPACES: dict[str, Mapping[str, Any]] = {
     name: find_kind(name).default_recipe()

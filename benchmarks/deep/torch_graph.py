@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from onnx import numpy_helper
 
-from likewise.features.deep.graph import POOLED
+from likewise.vision.deep.graph import POOLED
 
 
 def torch_network(model: bytes, device: str) -> Callable[[Any], Any]:

@@ -23,7 +23,7 @@ from PIL import Image, ImageEnhance, ImageOps
 
 from benchmarks.harness import Report
 from likewise.collection.collection import Collection
-from likewise.evaluation.datasets import data_root
+from likewise_methods.evaluation.datasets import data_root
 
 Sort = Callable[[Image.Image, np.random.Generator], Image.Image]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from benchmarks import harness
-from likewise.images import decode
+from likewise.images.decode import decode
 
 Pixels = NDArray[np.uint8]
 

@@ -18,18 +18,14 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from benchmarks.features import decoding
-from likewise.evaluation.datasets import RetrievalQuery, data_root
+from benchmarks.readers.corel import read_corel1k
+from benchmarks.readers.folders import read_folders
 from likewise.evaluation.planted import planted_views
-from likewise.evaluation.protocols import evaluate, leave_one_out
-from likewise.evaluation.readers import read_corel1k, read_folders
-from likewise.features.holistic import (
-    Holistic,
-    colour_moments,
-    edge_histogram,
-    wavelet_texture,
-)
-from likewise.features.local import SIFT, DenseSIFT
-from likewise.images import decode
+from likewise.images.decode import decode
+from likewise.vision.holistic import Holistic, colour_moments, edge_histogram, wavelet_texture
+from likewise.vision.local import SIFT, DenseSIFT
+from likewise_methods.evaluation.datasets import RetrievalQuery, data_root
+from likewise_methods.evaluation.protocols import evaluate, leave_one_out
 
 Pixels = NDArray[Any]
 

@@ -27,15 +27,15 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.first_minute import rival
 from benchmarks.first_minute.pictures import folder
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
 from likewise.collection.collection import Collection
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
-from likewise.features.deep.graph import build
-from likewise.features.deep.network import weights_path
-from likewise.features.deep.recipes import N_DEEP
-from likewise.features.deep.weights import read_tensors
-from likewise.images import ImageInfo
+from likewise.images.decode import ImageInfo
+from likewise.spaces import rows as space_rows
+from likewise.vision.deep.graph import build
+from likewise.vision.deep.network import weights_path
+from likewise.vision.deep.recipes import N_DEEP
+from likewise.vision.deep.weights import read_tensors
 
 ROUNDS = 3
 SETS = {"small": (1_000, 1_000), "large": (200, 1_000), "heic": (15, 200), "screens": (20, 200)}

@@ -27,9 +27,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.harness import Report, arguments_with_parts, cpu_times, cpu_times_in_turn
-from likewise.index.inverted import InvertedIndex
-from likewise.index.rows import query_rows, query_unit
-from likewise.index.scoring import add_bounds, choose_scale, find_lists, new_plan, new_scratch
+from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.index.rows import query_rows, query_unit
+from likewise_methods.index.scoring import (
+    add_bounds,
+    choose_scale,
+    find_lists,
+    new_plan,
+    new_scratch,
+)
 
 K = 10
 BASE = "scipy C[:, words] @ q"

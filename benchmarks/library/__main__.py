@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import harness
+from likewise.catalog import changes
+from likewise.catalog.store import Store
 from likewise.collection.collection import Collection
-from likewise.collection.store import changes
-from likewise.collection.store.store import Store
-from likewise.images import ImageInfo
+from likewise.images.decode import ImageInfo
+from likewise.images.shots import Shot
 from likewise.server.service import Service
-from likewise.shots import Shot
 
 REPEATS = 9
 PAGE = 200

@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.readers.folders import read_folders
 from benchmarks.solis import data as solis_data
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.folders import read_folders
-from likewise.images import decode
+from likewise.images.decode import decode
+from likewise_methods.evaluation.datasets import data_root
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -18,9 +18,9 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.collection.report import generate
+from likewise.catalog import log_tables
 from likewise.collection.collection import Collection
-from likewise.collection.feedback.log_lines import timestamp
-from likewise.collection.store import log_tables
+from likewise.learning.log_lines import timestamp
 
 SIZES = (50_000, 1_000_000)
 JUDGEMENTS = 40
@@ -105,7 +105,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         one, two = (int(i) for i in chosen[:2])
         col.judge(one, [two])
         view = col._views.view("words")
-        from likewise.collection.store.row_formats import SPARSE
+        from likewise.catalog.row_formats import SPARSE
 
         with store.write() as c:
             subjects = []

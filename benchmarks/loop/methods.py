@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from benchmarks.loop.data import Case, Floats, Ints, Pictures
-from likewise.similarity import judging
-from likewise.similarity.expansion import RULE, QueryRule, expand
-from likewise.similarity.oasis import OASIS
-from likewise.similarity.solis import SOLIS
+from likewise_methods.solis import judging
+from likewise_methods.solis.expansion import RULE, QueryRule, expand
+from likewise_methods.solis.oasis import OASIS
+from likewise_methods.solis.solis import SOLIS
 
 
 class Session(Protocol):

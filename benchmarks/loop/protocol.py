@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.loop.data import Booleans, Case, Floats, Ints, best_first
 from benchmarks.loop.methods import Method, Session
-from likewise.evaluation.metrics import average_precision
+from likewise_methods.evaluation.metrics import average_precision
 
 SHOWN = 20
 ROUNDS = 5

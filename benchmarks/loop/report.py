@@ -35,8 +35,8 @@ from benchmarks.loop.runs import (
     verdict,
     wrong_clicks,
 )
-from likewise.similarity import judging
-from likewise.similarity.expansion import RULE
+from likewise_methods.solis import judging
+from likewise_methods.solis.expansion import RULE
 
 __all__ = ["loop_rows", "main"]
 

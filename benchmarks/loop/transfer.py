@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.loop.data import REPORTED, TUNING, Case, Floats, Pictures, best_first
 from benchmarks.loop.methods import Teacher
 from benchmarks.loop.protocol import SHOWN, Tally, rest_ap
-from likewise.similarity.expansion import RULE, expand
+from likewise_methods.solis.expansion import RULE, expand
 
 Learner = Callable[[], Any]
 TAUGHT = (1, 3, 7)

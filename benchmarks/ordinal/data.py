@@ -8,13 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.comparisons import (
-    read_material_appearance,
-    read_music_aset400,
-    read_zappos,
-)
-from likewise.solvers.ordinal.problem import squares
+from benchmarks.readers.comparisons import read_material_appearance, read_music_aset400, read_zappos
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.ordinal.solver.problem import squares
 
 Rows = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from benchmarks import harness
 from benchmarks.ordinal.data import Split, error_of, planted
 from benchmarks.ordinal.runs import TITLES, warm
 from benchmarks.ordinal.scale import DASH, TEST, P, measured, three
-from likewise.ordinal.embedding import OrdinalEmbedding
+from likewise_methods.ordinal.embedding import OrdinalEmbedding
 
 Row = dict[str, object]
 SIZES = (100, 1_000, 10_000)

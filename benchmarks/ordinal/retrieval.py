@@ -18,7 +18,7 @@ from benchmarks.deep.rows import space_rows
 from benchmarks.ordinal.data import Rows, flipped
 from benchmarks.ordinal.people import SOLVERS
 from benchmarks.ordinal.runs import LOSSES, TITLES, within
-from likewise.ordinal.kernel_map import KernelMap
+from likewise_methods.ordinal.kernel_map import KernelMap
 
 Row = dict[str, object]
 Floats = NDArray[np.float64]

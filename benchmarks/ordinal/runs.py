@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.ordinal.data import Rows, Split, error_of
-from likewise.ordinal.losses import ComparisonLoss, loss_of
-from likewise.solvers.ordinal.batch import solve_batch, solve_lbfgs
-from likewise.solvers.ordinal.convex import solve_convex
-from likewise.solvers.ordinal.online import solve_online
-from likewise.solvers.ordinal.problem import Problem, Record, Solution
-from likewise.solvers.ordinal.svrg import solve_svrg
+from likewise_methods.ordinal.losses import ComparisonLoss, loss_of
+from likewise_methods.ordinal.solver.batch import solve_batch, solve_lbfgs
+from likewise_methods.ordinal.solver.convex import solve_convex
+from likewise_methods.ordinal.solver.online import solve_online
+from likewise_methods.ordinal.solver.problem import Problem, Record, Solution
+from likewise_methods.ordinal.solver.svrg import solve_svrg
 
 Floats = NDArray[np.float64]
 LOSSES = ("gnmds", "ste", "tste", "ckl")

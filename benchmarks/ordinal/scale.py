@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.ordinal.data import Split, planted
 from benchmarks.ordinal.runs import TITLES, warm, watched
-from likewise.ordinal.losses import loss_of
-from likewise.solvers.ordinal.problem import Problem, pad
+from likewise_methods.ordinal.losses import loss_of
+from likewise_methods.ordinal.solver.problem import Problem, pad
 
 Row = dict[str, object]
 P, TEST = 10, 20_000

@@ -17,8 +17,8 @@ from benchmarks.psc.kernels import (
     draws,
 )
 from benchmarks.psc.rows import Coder, Work, fisher, llc, made, psc, sc, vlad, vq
-from likewise.coding.linear import factor, products
-from likewise.features.local import DenseSIFT
+from likewise.vision.local import DenseSIFT
+from likewise_methods.coding.linear import factor, products
 
 Row = dict[str, object]
 DATA = "caltech101-full"

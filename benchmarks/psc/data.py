@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.deep.rows import DATASETS, labels_of, pictures, task_of
 from likewise.evaluation.retrieval import Task
-from likewise.features.local import DenseSIFT, root_sift
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.vision.local import DenseSIFT, root_sift
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 Floats = NDArray[np.float32]
 

@@ -1,7 +1,8 @@
 """What classification needs besides coders: kernels between pictures, draws, a linear SVM.
 
 Kernels are computed once for all pictures of a method; each draw trains scikit-learn's
-``LinearSVC``, one against the rest, on rows of a factor of them (see ``likewise.coding.linear``).
+``LinearSVC``, one against the rest, on rows of a factor of them (see
+``likewise_methods.coding.linear``).
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from benchmarks.deep.report import precision, ranking, scores, shares_of
 from benchmarks.deep.rows import SpaceRows, space_rows
 from benchmarks.psc.data import Dense, dense, there
 from benchmarks.psc.rows import Coder, Work, made, psc, sc, vlad
-from likewise.coding.whitening import Whitening
-from likewise.collection.spaces.pooled import RIDGE, VladSpace
-from likewise.features.local import DenseSIFT
+from likewise.spaces.pooled import RIDGE, VladSpace
+from likewise.vision.local import DenseSIFT
+from likewise_methods.coding.whitening import Whitening
 
 Row = dict[str, object]
 SETS = ("oxford1k", "corel1k")

@@ -19,14 +19,14 @@ from benchmarks import harness
 from benchmarks.deep.rows import _keep as keep_rows
 from benchmarks.deep.rows import _kept as kept_rows
 from benchmarks.psc.data import Dense, Floats
-from likewise.coding.aggregate import VLAD
-from likewise.coding.fisher import FisherVector
-from likewise.coding.hard import VQ
-from likewise.coding.locality import LLC
-from likewise.coding.pooling import MaxPooling
-from likewise.coding.product import ProductSparseCoder
-from likewise.coding.pyramid import SpatialPyramid, cells_of
-from likewise.coding.sparse import SparseCoder
+from likewise_methods.coding.aggregate import VLAD
+from likewise_methods.coding.fisher import FisherVector
+from likewise_methods.coding.hard import VQ
+from likewise_methods.coding.locality import LLC
+from likewise_methods.coding.pooling import MaxPooling
+from likewise_methods.coding.pyramid import SpatialPyramid, cells_of
+from likewise_methods.psc.product import ProductSparseCoder
+from likewise_methods.psc.sparse import SparseCoder
 
 # Part of the cache's name; grows when the rows would be others.
 _VERSION = 1

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
+from benchmarks.readers.mulan import read_mulan
 from benchmarks.s3ml.uci import Table, error, labelled
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.mulan import read_mulan
-from likewise.metric.lrml import LRML
-from likewise.metric.s3ml import S3ML
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.s3ml.lrml import LRML
+from likewise_methods.s3ml.s3ml import S3ML
 
 Row = dict[str, object]
 # An error of 0 would make the geometric mean 0.

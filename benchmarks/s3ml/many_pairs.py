@@ -18,11 +18,11 @@ import scipy.sparse as sp
 
 from benchmarks import harness
 from benchmarks.s3ml.propagation import MIB, forget_peak
-from likewise.metric.graph import knn_graph
-from likewise.metric.pairs import as_constraints
-from likewise.metric.propagation.methods import scatter
-from likewise.metric.s3ml import S3ML
-from likewise.solvers.sparse_inverse.selection import sparse_inverse_covariance
+from likewise_methods.s3ml.graph import knn_graph
+from likewise_methods.s3ml.pairs import as_constraints
+from likewise_methods.s3ml.propagation.methods import scatter
+from likewise_methods.s3ml.s3ml import S3ML
+from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
 
 Row = dict[str, object]
 FEATURES, HIDDEN = 64, 6

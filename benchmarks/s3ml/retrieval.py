@@ -18,8 +18,8 @@ from benchmarks.deep.rows import space_rows
 from benchmarks.s3ml import uci
 from benchmarks.s3ml.peers import Job, ask_peers
 from benchmarks.s3ml.uci import by_method, fitted, interval, milliseconds
-from likewise.evaluation.metrics import average_precision
-from likewise.features.holistic import N_COLOUR
+from likewise.vision.holistic import N_COLOUR
+from likewise_methods.evaluation.metrics import average_precision
 
 Row = dict[str, object]
 KNOWN = 0.2

@@ -17,13 +17,13 @@ from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
+from benchmarks.readers.uci import read_uci_car
 from benchmarks.s3ml.peers import Job, ask_peers
 from likewise.errors import LikewiseError
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.uci import read_uci_car
-from likewise.metric.base import Euclidean, Mahalanobis
-from likewise.metric.lrml import LRML
-from likewise.metric.s3ml import S3ML
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.s3ml.base import Euclidean, Mahalanobis
+from likewise_methods.s3ml.lrml import LRML
+from likewise_methods.s3ml.s3ml import S3ML
 
 Row = dict[str, object]
 Found = TypeVar("Found")

@@ -18,17 +18,17 @@ from scipy import sparse
 
 from benchmarks.index.report import Setting, term_counts, word_chances
 from benchmarks.staying.scale import Features
-from likewise.coding.bow import BagOfWords
-from likewise.coding.vocabulary import Vocabulary
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
+from likewise.catalog.jobs import silent
+from likewise.catalog.store import Store
 from likewise.collection.collection import Collection
-from likewise.collection.jobs import silent
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.graphs import grow_graphs
-from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
-from likewise.collection.store.store import Store
-from likewise.images import ImageInfo
-from likewise.metric.fitted import FittedSpace
+from likewise.images.decode import ImageInfo
+from likewise.spaces import rows as space_rows
+from likewise.spaces.graphs import grow_graphs
+from likewise_methods.coding.bow import BagOfWords
+from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.spaces.fitted import FittedSpace
 
 WORDS, WORDS_EACH = 100_000, 200
 WIDTH = 128

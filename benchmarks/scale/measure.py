@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.scale.generate import INFO, WIDTH, WORDS, WORDS_EACH
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
 from likewise.collection.collection import Collection
-from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
 
 K, ASKED, JUDGED, ADDED = 20, 200, 20, 30
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from benchmarks.scale.generate import generate
-from likewise.collection.store import segments as seg
+from likewise.catalog import segments as seg
 
 SIZES, LARGEST = (10_000, 100_000, 1_000_000), 10_000_000
 SPACES = ("look", "words")

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from benchmarks.readers.folders import read_folders
 from likewise.errors import DatasetError
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.folders import read_folders
-from likewise.features.holistic import N_HOLISTIC, Holistic
-from likewise.images import decode
-from likewise.neighbours.container import open_arrays, save_arrays
+from likewise.images.decode import decode
+from likewise.vision.holistic import N_HOLISTIC, Holistic
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.neighbours.container import open_arrays, save_arrays
 
 Floats = NDArray[np.float32]
 

@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from benchmarks.readers.folders import read_folders
 from benchmarks.siso.data import in_turn
-from likewise.coding.bow import count
-from likewise.coding.vocabulary import Vocabulary
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.folders import read_folders
-from likewise.features.deep.network import is_installed
-from likewise.features.deep.recipes import DeepDense
-from likewise.features.holistic import Holistic
-from likewise.features.local import DenseSIFT
-from likewise.images import Picture, decode
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.images.decode import Picture, decode
+from likewise.vision.deep.network import is_installed
+from likewise.vision.deep.recipes import DeepDense
+from likewise.vision.holistic import Holistic
+from likewise.vision.local import DenseSIFT
+from likewise_methods.coding.bow import count
+from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 N_WORDS = 1000
 # Patches that fit into 32 x 32 pixels.

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from benchmarks import figures, harness
 from benchmarks.siso.data import Tagged, enlarged
-from likewise.annotation.annotator import SparseAnnotator
-from likewise.solvers.lassos.engine import lasso
+from likewise_methods.siso.annotator import SparseAnnotator
+from likewise_methods.siso.solver.engine import lasso
 
 Row = dict[str, object]
 NEXT = 100

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from likewise.annotation.annotator import SparseAnnotator
-from likewise.annotation.baselines.egssc import EGSSC
-from likewise.annotation.baselines.knn import KNNAnnotator
-from likewise.annotation.baselines.lnp import LNP
-from likewise.annotation.baselines.lsmp import LSMPLike
-from likewise.annotation.baselines.ridge import RidgeAnnotator
-from likewise.annotation.baselines.svm import SVMAnnotator
+from benchmarks.siso.baselines.egssc import EGSSC
+from benchmarks.siso.baselines.knn import KNNAnnotator
+from benchmarks.siso.baselines.lnp import LNP
+from benchmarks.siso.baselines.lsmp import LSMPLike
+from benchmarks.siso.baselines.ridge import RidgeAnnotator
+from benchmarks.siso.baselines.svm import SVMAnnotator
+from likewise_methods.siso.annotator import SparseAnnotator
 
 Settings = Mapping[str, Any]
 

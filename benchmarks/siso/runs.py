@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import likewise
+import likewise_methods
 from benchmarks import harness
 from benchmarks.siso.methods import METHODS, Method, Settings
 from benchmarks.siso.sets import Task
-from likewise.evaluation.metrics import annotation_at, flat_cost, label_map
+from likewise_methods.evaluation.metrics import annotation_at, flat_cost, label_map
 
 Row = dict[str, Any]
 SHARES = (0.1, 0.3, 0.5, 0.7, 1.0)
@@ -183,11 +183,11 @@ def folder() -> Path:
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
     """Of the code a run depends on: another code, another run."""
-    root = Path(likewise.__file__).parent
+    root = Path(likewise_methods.__file__).parent
     files = [
-        *(root / "annotation" / f"{name}.py" for name in _ANNOTATION),
-        *sorted((root / "annotation" / "baselines").glob("[a-z]*.py")),
-        *(file for file in sorted((root / "solvers").rglob("*.py")) if "lasso" in str(file)),
+        *(root / "siso" / f"{name}.py" for name in _ANNOTATION),
+        *sorted(Path(__file__).with_name("baselines").glob("[a-z]*.py")),
+        *sorted((root / "siso" / "solver").rglob("*.py")),
         *(root / "neighbours" / f"{name}.py" for name in _NEIGHBOURS),
     ]
     digest = hashlib.sha256(f"{_VERSION} {sys.version}".encode())

@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from benchmarks.readers.ilsvrc import read_ilsvrc2010
+from benchmarks.readers.mulan import read_mulan
+from benchmarks.readers.nuswide import read_nuswide, read_nuswide_lite
 from benchmarks.siso.features import cifar_rows, why_not
-from likewise.annotation.pictures import dense
 from likewise.errors import DatasetError
-from likewise.evaluation.datasets import FeatureTable, data_root
-from likewise.evaluation.readers.ilsvrc import read_ilsvrc2010
-from likewise.evaluation.readers.mulan import read_mulan
-from likewise.evaluation.readers.nuswide import read_nuswide, read_nuswide_lite
+from likewise_methods.evaluation.datasets import FeatureTable, data_root
+from likewise_methods.siso.pictures import dense
 
 # Training and test pictures of CIFAR-10: codes over wide rows take several times as long.
 SIZES = {"holistic": (5_000, 1_000), "deep": (2_000, 500), "sift": (2_000, 1_000)}

@@ -17,17 +17,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from benchmarks.readers.corel import read_corel1k
+from benchmarks.readers.oxford import read_oxford
 from benchmarks.vocabulary.report import descriptors
-from likewise.coding.bow import BagOfWords, count
-from likewise.coding.vocabulary import Vocabulary
-from likewise.evaluation.datasets import data_root
 from likewise.evaluation.planted import planted_views
-from likewise.evaluation.protocols import positives_in_turn
-from likewise.evaluation.readers.corel import read_corel1k
-from likewise.evaluation.readers.oxford import read_oxford
-from likewise.features.local import SIFT
-from likewise.images import decode
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.images.decode import decode
+from likewise.vision.local import SIFT
+from likewise_methods.coding.bow import BagOfWords, count
+from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.evaluation.protocols import positives_in_turn
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 LANDMARK_POSITIVES = 14
 Ints = NDArray[np.int64]

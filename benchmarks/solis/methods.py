@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
+from benchmarks.solis.lmnn import LMNN
 from benchmarks.solis.protocol import Draw, Floats
-from likewise.similarity.lego import LEGO
-from likewise.similarity.lmnn import LMNN
-from likewise.similarity.oasis import OASIS
-from likewise.similarity.qpao import QPAO
-from likewise.similarity.rows import as_rows
-from likewise.similarity.scales import measured_scales
-from likewise.similarity.solis import SOLIS
+from likewise_methods.solis.lego import LEGO
+from likewise_methods.solis.oasis import OASIS
+from likewise_methods.solis.qpao import QPAO
+from likewise_methods.solis.rows import as_rows
+from likewise_methods.solis.scales import measured_scales
+from likewise_methods.solis.solis import SOLIS
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.solis.data import Bags
-from likewise.evaluation.metrics import average_precision
-from likewise.similarity.margin_kernels import moments, new_work
-from likewise.similarity.rows import as_rows
-from likewise.similarity.triplets import protocol_triplets, triplets_from_labels
+from likewise_methods.evaluation.metrics import average_precision
+from likewise_methods.solis.margin_kernels import moments, new_work
+from likewise_methods.solis.rows import as_rows
+from likewise_methods.solis.triplets import protocol_triplets, triplets_from_labels
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

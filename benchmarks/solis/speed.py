@@ -9,11 +9,11 @@ import numpy as np
 
 from benchmarks.solis.data import generated
 from benchmarks.solis.protocol import METHODS, timed
-from likewise.similarity.lego import LEGO
-from likewise.similarity.oasis import OASIS
-from likewise.similarity.rows import as_rows
-from likewise.similarity.solis import SOLIS
-from likewise.similarity.triplets import triplets_from_labels
+from likewise_methods.solis.lego import LEGO
+from likewise_methods.solis.oasis import OASIS
+from likewise_methods.solis.rows import as_rows
+from likewise_methods.solis.solis import SOLIS
+from likewise_methods.solis.triplets import triplets_from_labels
 
 Row = dict[str, object]
 

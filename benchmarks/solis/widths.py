@@ -17,12 +17,12 @@ from benchmarks.solis.data import telling
 from benchmarks.solis.methods import GAINS, RIVALS, SHARES, at_scales
 from benchmarks.solis.protocol import METHODS, timed
 from benchmarks.solis.tuning import Choice, climb
-from likewise.coding.bow import BagOfWords
-from likewise.index.inverted import InvertedIndex
-from likewise.similarity.rows import as_rows
-from likewise.similarity.scales import measured_scales
-from likewise.similarity.solis import SOLIS
-from likewise.similarity.triplets import triplets_from_labels
+from likewise_methods.coding.bow import BagOfWords
+from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.solis.rows import as_rows
+from likewise_methods.solis.scales import measured_scales
+from likewise_methods.solis.solis import SOLIS
+from likewise_methods.solis.triplets import triplets_from_labels
 
 Row = dict[str, object]
 

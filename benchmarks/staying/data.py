@@ -20,10 +20,10 @@ from benchmarks.deep.rows import labels_of, pictures, space_rows
 from benchmarks.siso.features import cifar_rows, why_not
 from likewise.errors import DatasetError
 from likewise.evaluation.retrieval import Task, planted_task
-from likewise.features.deep.network import is_installed
-from likewise.features.deep.recipes import KEEP, DeepDense, strongest
-from likewise.metric.fitted import FittedSpace, prepare, unit
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.vision.deep.network import is_installed
+from likewise.vision.deep.recipes import KEEP, DeepDense, strongest
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise_methods.spaces.fitted import FittedSpace, prepare, unit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
 from likewise.collection.collection import Collection
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
-from likewise.images import ImageInfo
+from likewise.images.decode import ImageInfo
+from likewise.spaces import rows as space_rows
 
 TITLE = "From a judgement to the answer in a fitted space"
 SIZES = (50_000, 1_000_000)

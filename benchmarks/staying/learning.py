@@ -29,7 +29,7 @@ from benchmarks.staying.protocol import (
     precisions,
     searched,
 )
-from likewise.similarity import local_metric
+from likewise_methods.spaces import local_metric
 
 DEEP, SPACE, LOCAL = "deep, nothing learned", "fitted space, nothing learned", "local metric"
 OWN_PAGES = "local metric, pages shown by itself"

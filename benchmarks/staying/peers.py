@@ -21,12 +21,12 @@ from sklearn.svm import LinearSVC
 from benchmarks.loop.data import Pictures as SparsePictures
 from benchmarks.loop.methods import Teacher
 from benchmarks.s3ml.peers import Job, ask_peers, interpreter
+from benchmarks.solis.lmnn import LMNN
 from benchmarks.staying.data import Floats, Ints, Pictures
 from benchmarks.staying.protocol import Judgement, Scores, Split, inner, precisions
-from likewise.metric.fitted import FLOOR, RIDGE, mutual_neighbours, prepare, unit
-from likewise.metric.s3ml import S3ML
-from likewise.similarity import judging
-from likewise.similarity.lmnn import LMNN
+from likewise_methods.s3ml.s3ml import S3ML
+from likewise_methods.solis import judging
+from likewise_methods.spaces.fitted import FLOOR, RIDGE, mutual_neighbours, prepare, unit
 
 SUMS_PRIOR = 1000.0
 S3ML_SETTINGS: tuple[dict[str, Any], ...] = tuple(

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageEnhance
 
-from likewise.collection.spaces.base import DECODE_SIDE
-from likewise.images import decode
+from likewise.images.decode import decode
+from likewise.spaces.base import DECODE_SIDE
 
 Pixels = NDArray[np.uint8]
 Draw = Callable[[Pixels, np.random.Generator], None]

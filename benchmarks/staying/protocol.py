@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.staying.data import Floats, Ints, Pictures, Rows
-from likewise.evaluation.metrics import average_precision
-from likewise.similarity.judging import N_RANDOM, RANDOM_WEIGHT
-from likewise.similarity.local_metric import LocalMetric
+from likewise_methods.evaluation.metrics import average_precision
+from likewise_methods.solis.judging import N_RANDOM, RANDOM_WEIGHT
+from likewise_methods.spaces.local_metric import LocalMetric
 
 Booleans = NDArray[np.bool_]
 Scores = Callable[[Ints], Floats]

@@ -27,9 +27,9 @@ from benchmarks.staying.learning import (
     measure,
 )
 from benchmarks.staying.protocol import ASKED, COUNTS, FIRST_SEED, precision, ranked
-from likewise.evaluation.metrics import precision_at
-from likewise.metric.fitted import unit
-from likewise.similarity import local_metric
+from likewise_methods.evaluation.metrics import precision_at
+from likewise_methods.spaces import local_metric
+from likewise_methods.spaces.fitted import unit
 
 Row = dict[str, object]
 TITLE = "Learning that stays: a space that fits, and judgements that serve later queries"

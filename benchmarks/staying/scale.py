@@ -27,15 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
+from likewise.catalog.jobs import silent
 from likewise.collection.collection import Collection
-from likewise.collection.ingest.generations import start_generation
-from likewise.collection.jobs import silent
-from likewise.collection.search.dense_view import DenseView
-from likewise.collection.spaces import graphs
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.registry import open_spaces
-from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
+from likewise.ingest.generations import start_generation
+from likewise.search.dense_view import DenseView
+from likewise.spaces import graphs
+from likewise.spaces import rows as space_rows
+from likewise.spaces.registry import open_spaces
 
 N, N_GRAPH, WIDTH, K, ASKED = 1_000_000, 200_000, 128, 20, 100
 TITLE = "What stays as a collection grows"

@@ -1,6 +1,6 @@
 """Where a fitted space has not been before: few pictures, one class, bursts, scans, other content.
 
-What :class:`likewise.metric.fitted.FittedSpace` finds without a judgement, beside the product's
+What :class:`likewise_methods.spaces.FittedSpace` finds without a judgement, next to the product's
 ``deep``, all activations and their principal components, in collections that are difficult in one
 way each; when it pays to fit again; what a fit costs.  Run by ``make bench-staying-territory``;
 its tables are in docs/results/staying-territory.csv.
@@ -21,10 +21,10 @@ from benchmarks import harness
 from benchmarks.deep.rows import space_rows, task_of
 from benchmarks.siso.features import cifar_rows, why_not
 from benchmarks.staying.pictures import KINDS, copy_of, page
-from likewise.features.deep.recipes import KEEP, DeepDense
-from likewise.metric import fitted
-from likewise.metric.fitted import FittedSpace, mutual_neighbours, prepare, unit
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise.vision.deep.recipes import KEEP, DeepDense
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise_methods.spaces import fitted
+from likewise_methods.spaces.fitted import FittedSpace, mutual_neighbours, prepare, unit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

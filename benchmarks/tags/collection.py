@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
+from likewise.catalog import tag_tables
 from likewise.collection.collection import Collection
-from likewise.collection.ingest import generations as gen
-from likewise.collection.spaces import rows as space_rows
-from likewise.collection.spaces.registry import find_kind
-from likewise.collection.store import changes as change
-from likewise.collection.store import segments as seg
-from likewise.collection.store import tag_tables
-from likewise.images import ImageInfo
+from likewise.images.decode import ImageInfo
+from likewise.ingest import generations as gen
+from likewise.spaces import rows as space_rows
+from likewise.spaces.registry import find_kind
 
 # Rows of one space may lie under the name of another: suggestions ask no more of a space than its
 # rows, and those of look are given here, not fitted by the collection.

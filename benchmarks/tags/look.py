@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.deep.rows import space_rows
 from benchmarks.siso.features import cifar_rows, why_not
-from likewise.metric import FittedSpace
+from likewise_methods.spaces import FittedSpace
 
 LOOK = "look"
 WIDTH = 128

@@ -25,8 +25,8 @@ from benchmarks.tags.quality import (
     error_by_chance,
 )
 from likewise.collection.collection import Collection
-from likewise.collection.tags.calibration import CalibrationRun
-from likewise.collection.tags.evidence import Opinion
+from likewise.tags.calibration import CalibrationRun
+from likewise.tags.evidence import Opinion
 
 ASKED = 1_000
 """Held-out pictures asked about in a split, at most."""

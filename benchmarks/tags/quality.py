@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.tags.collection import balanced, collection_of, stored_as, tag_as_listed
 from likewise.collection.collection import Collection
-from likewise.collection.tags.calibration import Calibration, CalibrationRun, fit_isotonic
-from likewise.collection.tags.suggest import Suggestion
+from likewise.tags.calibration import Calibration, CalibrationRun, fit_isotonic
+from likewise.tags.suggest import Suggestion
 
 ABOVE = 0.6
 """The confidence from which a bulk run gives a tag, if not told otherwise."""

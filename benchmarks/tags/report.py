@@ -32,7 +32,7 @@ from benchmarks.tags.quality import (
     trust_row,
 )
 from benchmarks.tags.weights import weight_rows
-from likewise.collection.tags.evidence import ALPHA
+from likewise.tags.evidence import ALPHA
 
 DATA = ("corel1k", "caltech101")
 SPACES = ("deep-dense", "holistic")

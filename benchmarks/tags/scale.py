@@ -133,7 +133,7 @@ def measure(root: str, space: str, tagged: str) -> dict[str, float]:
 
 def warm() -> None:
     """Load or compile what a suggestion runs, on a few rows."""
-    from likewise.annotation.annotator import SparseAnnotator
+    from likewise_methods.siso.annotator import SparseAnnotator
 
     rows = np.random.default_rng(0).random((30, 8), dtype=np.float32)
     model = SparseAnnotator(alpha=0.05, nonnegative=True).fit(rows, [["a"]] * 30)

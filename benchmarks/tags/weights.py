@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.tags.collection import balanced
 from benchmarks.tags.quality import Row, Setting
-from likewise.annotation.annotator import SparseAnnotator
+from likewise_methods.siso.annotator import SparseAnnotator
 
 ALPHAS = (0.002, 0.01, 0.05, 0.3)
 

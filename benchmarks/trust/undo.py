@@ -21,12 +21,12 @@ import numpy as np
 from PIL import Image
 from scipy import sparse
 
+from likewise.catalog.store import Transaction
 from likewise.collection.collection import Collection
-from likewise.collection.feedback import log_lines
-from likewise.collection.feedback.history import JUDGE
-from likewise.collection.feedback.subjects import write_with_subjects
-from likewise.collection.search.query import ResolvedQuery
-from likewise.collection.store.store import Transaction
+from likewise.learning import log_lines
+from likewise.learning.history import JUDGE
+from likewise.learning.subjects import write_with_subjects
+from likewise.search.query import ResolvedQuery
 
 PICTURES = 300
 WIDTH = 5_000

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import harness
-from likewise.coding.vocabulary import Vocabulary
 from likewise.collection.collection import Collection
-from likewise.collection.spaces import visual_words
-from likewise.features.local import SIFT
-from likewise.images import decode
+from likewise.images.decode import decode
+from likewise.spaces import visual_words
+from likewise.vision.local import SIFT
+from likewise_methods.coding.vocabulary import Vocabulary
 
 _SIDE, _FEATURES, _WORDS = 800, 1_500, 10_000
 _STEPS = 40

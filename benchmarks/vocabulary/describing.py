@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import harness
-from likewise.coding.bow import BagOfWords, count
-from likewise.coding.vocabulary import Assignment, Vocabulary
-from likewise.evaluation.datasets import RetrievalQuery, data_root
-from likewise.evaluation.protocols import evaluate, leave_one_out, positives_in_turn
-from likewise.evaluation.readers.corel import read_corel1k
-from likewise.evaluation.readers.oxford import read_oxford
-from likewise.features.local import SIFT, root_sift
-from likewise.features.pixels import grey
-from likewise.images import decode
-from likewise.neighbours.container import DamagedFile, open_arrays, save_arrays
-from likewise.neighbours.exact import Exact
+from benchmarks.readers.corel import read_corel1k
+from benchmarks.readers.oxford import read_oxford
+from likewise.images.decode import decode
+from likewise.vision.local import SIFT, root_sift
+from likewise.vision.pixels import grey
+from likewise_methods.coding.bow import BagOfWords, count
+from likewise_methods.coding.vocabulary import Assignment, Vocabulary
+from likewise_methods.evaluation.datasets import RetrievalQuery, data_root
+from likewise_methods.evaluation.protocols import evaluate, leave_one_out, positives_in_turn
+from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
+from likewise_methods.neighbours.exact import Exact
 
 COSTS = "Describing and assigning, CPU ms a picture"
 WORTH = "What the words are worth, as it was and as it is"

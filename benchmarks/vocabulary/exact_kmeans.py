@@ -6,10 +6,10 @@ import faiss
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise._validation import whole
 from likewise.errors import InvalidInput
-from likewise.neighbours._faiss import threads
-from likewise.neighbours.protocol import rows
+from likewise_methods.neighbours._faiss import threads
+from likewise_methods.neighbours.protocol import rows
+from likewise_methods.validation import whole
 
 
 def exact_kmeans(

@@ -8,7 +8,7 @@ from benchmarks import harness
 from benchmarks.words.data import NamedSet, sets
 from benchmarks.words.quality import choice_rows, elsewhere_rows, quality_rows
 from benchmarks.words.speed import speed_row
-from likewise.features.text import PictureWords, TextModel, TextModelMissing
+from likewise.vision.text import PictureWords, TextModel, TextModelMissing
 
 PARTS = ("quality", "speed")
 SIZES = (50_000, 1_000_000)

@@ -13,9 +13,9 @@ from benchmarks.deep.rows import space_rows
 from benchmarks.siso.features import cifar_rows, why_not
 from benchmarks.words import phrases
 from likewise.errors import DatasetError
-from likewise.features.deep.network import is_installed
-from likewise.features.text.words import PictureWords, TextQuery
-from likewise.metric.fitted import FittedSpace
+from likewise.vision.deep.network import is_installed
+from likewise.vision.text.words import PictureWords, TextQuery
+from likewise_methods.spaces.fitted import FittedSpace
 
 SETS = ("corel1k", "caltech101", "cifar10")
 CIFAR = 5_000

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from benchmarks.words import phrases
 from benchmarks.words.data import CHOSEN_ON, FRESH, Asker, Floats, NamedSet, typed
-from likewise.features.text import feedback
-from likewise.features.text.classes import picture_classes
-from likewise.features.text.words import (
+from likewise.vision.text import feedback
+from likewise.vision.text.classes import picture_classes
+from likewise.vision.text.words import (
     N_ASKED,
     TEMPERATURE,
     PictureWords,

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import cpu_times
-from likewise.features.text.words import PictureWords
-from likewise.neighbours.compact import CompactFlat
+from likewise.vision.text.words import PictureWords
+from likewise_methods.neighbours.compact import CompactFlat
 
 WIDTH, RANK, K = 1_280, 48, 100
 ASKED = (

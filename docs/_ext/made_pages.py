@@ -18,7 +18,7 @@ from command_page import command_page
 from sphinx.application import Sphinx
 
 import likewise
-from likewise._doors import DOORS
+from likewise_methods.lazy_exports import DOORS
 
 FRONT = "likewise"
 # Behind the front door only.

@@ -14,8 +14,8 @@ from benchmarks.deep import rows as deep_rows
 from benchmarks.deep.rows import labels_of, space_rows, task_of
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
-from tests.doors import views_of
-from tests.features.deep_cases import needs_deep
+from tests.product.private import views_of
+from tests.product.vision.deep_cases import needs_deep
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ from benchmarks.loop.runs import (
     verdict,
     wrong_clicks,
 )
-from likewise.similarity import judging
+from likewise_methods.solis import judging
 
 N, WIDTH = 360, 1500
 

@@ -14,7 +14,7 @@ from benchmarks.ordinal.report import wanted
 from benchmarks.ordinal.retrieval import Scores, _tables, class_triplets, scores
 from benchmarks.ordinal.runs import Run, watched, within
 from benchmarks.ordinal.scale import DASH, P, shown
-from likewise.evaluation.metrics import precision_at, triplet_error
+from likewise_methods.evaluation.metrics import precision_at, triplet_error
 
 
 def test_planted_comparisons_are_right_new_and_apart() -> None:

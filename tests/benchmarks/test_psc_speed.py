@@ -7,9 +7,9 @@ import numpy as np
 from benchmarks.psc.speed.convergence import slope
 from benchmarks.psc.speed.peers import judge, judge_parts, product_words
 from benchmarks.psc.speed.rounds import ratios
-from likewise.coding.product import ProductSparseCoder
-from tests.coding.psc_reference import product_words as by_hand
-from tests.coding.psc_reference import unit_words
+from likewise_methods.psc.product import ProductSparseCoder
+from tests.methods.psc.psc_reference import product_words as by_hand
+from tests.methods.psc.psc_reference import unit_words
 
 
 def test_the_judge_agrees_with_the_coders() -> None:

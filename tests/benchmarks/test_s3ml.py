@@ -13,7 +13,7 @@ from benchmarks.s3ml import peers as s3ml_peers
 from benchmarks.s3ml import propagation as s3ml_propagation
 from benchmarks.s3ml import retrieval as s3ml_retrieval
 from benchmarks.s3ml import uci as s3ml_uci
-from likewise.metric.s3ml import S3ML
+from likewise_methods.s3ml.s3ml import S3ML
 
 
 def test_labels_are_five_percent_of_each_class() -> None:

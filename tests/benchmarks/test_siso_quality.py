@@ -18,9 +18,9 @@ from benchmarks.siso.methods import METHODS, N_SETTINGS, said
 from benchmarks.siso.results import Results, by_share, scorings, with_all, write_runs
 from benchmarks.siso.runs import SEEDS, SHARES, chosen, rows_of, run, scored, tune, tuning_size
 from benchmarks.siso.sets import Task
-from likewise.evaluation.datasets import FeatureTable
-from likewise.evaluation.metrics import label_map
-from tests.evaluation.test_readers_ilsvrc import write_meta, write_sbow
+from likewise_methods.evaluation.datasets import FeatureTable
+from likewise_methods.evaluation.metrics import label_map
+from tests.benchmarks.readers.test_readers_ilsvrc import write_meta, write_sbow
 
 
 def task_of(n: int = 80, q: int = 3, seed: int = 0) -> Task:

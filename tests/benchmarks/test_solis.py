@@ -20,9 +20,9 @@ from benchmarks.solis.protocol import METHODS, Draw, draws, shared_draws
 from benchmarks.solis.speed import numpy_ada
 from benchmarks.solis.table import Table, compare, learnt
 from benchmarks.solis.tuning import SLACK, TIE, Choice, Tuned, climb, tune_solis
-from likewise.similarity.fixed import posting_cost
-from likewise.similarity.solis import SOLIS
-from likewise.similarity.triplets import triplets_from_labels
+from likewise_methods.solis.fixed import posting_cost
+from likewise_methods.solis.solis import SOLIS
+from likewise_methods.solis.triplets import triplets_from_labels
 
 
 @pytest.fixture(scope="module")

@@ -28,10 +28,10 @@ from benchmarks.staying.protocol import (
     precision,
     precisions,
 )
-from likewise.evaluation.datasets import RetrievalQuery
 from likewise.evaluation.retrieval import Task
-from likewise.similarity import local_metric
-from likewise.similarity.judging import RANDOM_WEIGHT
+from likewise_methods.evaluation.datasets import RetrievalQuery
+from likewise_methods.solis.judging import RANDOM_WEIGHT
+from likewise_methods.spaces import local_metric
 
 N_CLASSES, EACH, WIDTH = 4, 40, 24
 

@@ -12,7 +12,7 @@ from benchmarks import harness
 from benchmarks.staying import territory
 from benchmarks.staying.pictures import KINDS, copy_of, page
 from benchmarks.staying.territory import Pictures, precision
-from likewise.evaluation.metrics import average_precision
+from likewise_methods.evaluation.metrics import average_precision
 
 
 def drawn(n: int = 60, seed: int = 0) -> Pictures:

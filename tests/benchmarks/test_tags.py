@@ -29,7 +29,7 @@ from benchmarks.tags.quality import (
 )
 from benchmarks.tags.weights import ALPHAS, weight_rows
 from likewise.collection.collection import Collection
-from tests.doors import views_of
+from tests.product.private import views_of
 
 
 def setting(spread: float = 0.6, n: int = 90) -> Setting:

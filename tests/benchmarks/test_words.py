@@ -11,7 +11,7 @@ from benchmarks.words import phrases
 from benchmarks.words.data import CHOSEN_ON, SETS, NamedSet, typed
 from benchmarks.words.quality import after_likes, by_tags, measures, ordered, shown
 from benchmarks.words.speed import DrawnRows
-from likewise.neighbours.compact import CompactFlat
+from likewise_methods.neighbours.compact import CompactFlat
 
 
 def three_groups(n: int = 30) -> NamedSet:

@@ -53,7 +53,7 @@ for name, pixels in zip(("cat", "flower"), load_sample_images().images):
 """
 HELP = """
 import typer
-from likewise._doors import DOORS
+from likewise_methods.lazy_exports import DOORS
 import importlib
 for room, names in DOORS.items():
     module = importlib.import_module(room)
@@ -140,7 +140,7 @@ def new_environment(place: Path) -> Path:
 
 def versions() -> str:
     """One version in every place that names it."""
-    version = (ROOT / "src/likewise/_version.py").read_text().split('"')[1]
+    version = (ROOT / "packages/likewise/src/likewise/_version.py").read_text().split('"')[1]
     heading = re.search(
         rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$",
         (ROOT / "CHANGELOG.md").read_text(),
@@ -179,7 +179,7 @@ def contents(wheel: Path, sdist: Path) -> str:
     listed = set(re.findall(r"^\| `(likewise/[^`]+)`", section, flags=re.MULTILINE))
     other = {name for name in names if Path(name).suffix not in SOURCES}
     check(other == listed, f"THIRD_PARTY.md and the wheel differ in {sorted(other ^ listed)}")
-    tracked = run("git", "-C", ROOT, "ls-files", "src/likewise").split()
+    tracked = run("git", "-C", ROOT, "ls-files", "packages/likewise/src/likewise").split()
     missing = {name.removeprefix("src/") for name in tracked} ^ set(names)
     check(not missing, f"the wheel and the tracked files differ in {sorted(missing)}")
     with tarfile.open(sdist) as archive:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.readers.oxford import read_oxford
 from benchmarks.vocabulary.report import descriptors
-from likewise.coding.product import ProductSparseCoder
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.oxford import read_oxford
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.psc.product import ProductSparseCoder
 
 Floats = NDArray[np.float64]
 

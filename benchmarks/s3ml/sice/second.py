@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import harness
+from benchmarks.readers.mulan import read_mulan
 from benchmarks.s3ml.sice.problems import Named, moments
-from likewise.evaluation.datasets import data_root
-from likewise.evaluation.readers.mulan import read_mulan
+from likewise_methods.evaluation.datasets import data_root
 
 SEED = 20261118
 # Shares of pairs above l1, and the least l1, as these are correlations.

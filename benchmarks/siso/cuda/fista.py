@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from likewise.solvers.lassos.certificate import relative_gap
-from likewise.solvers.lassos.cuda.device import DeviceOperations
+from likewise_cuda.device import DeviceOperations
+from likewise_methods.siso.solver.certificate import relative_gap
 
 Row = dict[str, object]
 _CHUNK = 1 << 16

@@ -16,9 +16,9 @@ from benchmarks.siso.cuda.fista import run_fista
 from benchmarks.siso.cuda.report import ours
 from benchmarks.siso.cuda.words import ALPHA, EXPAND, TOL, begin, sizes
 from benchmarks.siso.peers import judged
-from likewise.solvers.lassos.cuda.solve import on_device
-from likewise.solvers.lassos.engine import lasso
-from likewise.solvers.lassos.scan import Dictionary
+from likewise_cuda.solve import on_device
+from likewise_methods.siso.solver.engine import lasso
+from likewise_methods.siso.solver.scan import Dictionary
 
 Row = dict[str, object]
 TABLE = "Others on the same machine, alpha = .002"

@@ -18,12 +18,12 @@ import numpy as np
 from benchmarks.siso.cuda.words import ALPHA, EXPAND, N_WORDS, SIZES, TOL, begin, sizes
 from benchmarks.siso.peers import judged
 from benchmarks.siso.speed import spectral
-from likewise.solvers.lassos.cuda.device import DeviceOperations
-from likewise.solvers.lassos.cuda.rounds import run
-from likewise.solvers.lassos.cuda.solve import on_device
-from likewise.solvers.lassos.engine import lasso
-from likewise.solvers.lassos.queries import Settings
-from likewise.solvers.lassos.scan import Dictionary
+from likewise_cuda.device import DeviceOperations
+from likewise_cuda.rounds import run
+from likewise_cuda.solve import on_device
+from likewise_methods.siso.solver.engine import lasso
+from likewise_methods.siso.solver.queries import Settings
+from likewise_methods.siso.solver.scan import Dictionary
 
 Row = dict[str, object]
 

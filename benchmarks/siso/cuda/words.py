@@ -16,11 +16,11 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.siso.data import Tagged, enlarged, in_turn
 from likewise.errors import DatasetError, LikewiseError
-from likewise.evaluation.datasets import data_root
-from likewise.neighbours.container import open_arrays, save_arrays
-from likewise.solvers.lassos.cuda.device import why_not
-from likewise.solvers.lassos.cuda.solve import on_device
-from likewise.solvers.lassos.scan import Dictionary
+from likewise_cuda.device import why_not
+from likewise_cuda.solve import on_device
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.neighbours.container import open_arrays, save_arrays
+from likewise_methods.siso.solver.scan import Dictionary
 
 ALPHA, TOL, EXPAND = 0.002, 1e-4, 100
 N_REAL = 28_000
@@ -74,11 +74,11 @@ def word_pictures() -> Tagged:
 
 def _extract(path: Path) -> None:
     # Only whoever makes the rows needs what makes them.
+    from benchmarks.readers.folders import read_folders
     from benchmarks.siso.features import SIFT_RECIPE
-    from likewise.coding.bow import count
-    from likewise.coding.vocabulary import Vocabulary
-    from likewise.evaluation.readers.folders import read_folders
-    from likewise.images import Picture, decode
+    from likewise.images.decode import Picture, decode
+    from likewise_methods.coding.bow import count
+    from likewise_methods.coding.vocabulary import Vocabulary
 
     root = data_root()
     source = None if root is None else root / "cifar10.tar.gz"

@@ -1,0 +1,445 @@
+"""Rows in Qdrant, ranked as the embedded index ranks them.
+
+Qdrant scores in float32 and returns only pictures whose score is not 0.  So it nominates: a few
+more than wanted come with their vectors and are scored again in float64, more of them until it is
+proved that nobody else belongs among the best; and pictures that share no word, whose score is 0,
+are filled in by id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.engines.errors import EngineRefused
+from likewise.engines.exact import (
+    ROUNDING,
+    best_of,
+    dense_query,
+    dense_scores,
+    reaches,
+    sparse_query,
+    sparse_scores,
+)
+from likewise.engines.protocol import (
+    Facts,
+    Found,
+    Ids,
+    Listed,
+    RowKind,
+    Where,
+    check_put,
+    marks_of,
+    no_rows,
+)
+from likewise.errors import InvalidInput
+from likewise_cluster.engines import points as pt
+from likewise_cluster.engines.answers import (
+    check_among,
+    check_nominees,
+    check_numbers,
+    check_page,
+    text_in,
+    texts_in,
+)
+from likewise_cluster.engines.points import (
+    First,
+    Looking,
+    Nominee,
+    Numbers,
+    Point,
+    Points,
+    Sieve,
+    SparseNumbers,
+    sieve_of,
+)
+from likewise_methods.index import id_vector
+from likewise_methods.lazy_imports import sparse
+from likewise_methods.sparse_rows import Rows
+from likewise_methods.validation import whole
+
+MORE = 16
+"""Nominees beyond k: enough that rounding at the last place seldom asks for more."""
+BREADTH = 1000
+"""Dense rows that a walk along the engine's graph keeps in sight: it nominates among the first
+thousand, or as many as are wanted if that is more."""
+_BATCH = 256
+"""Points of one request."""
+_PAGE = 1024
+
+
+class QdrantRows:
+    """One named vector of a Qdrant collection as a store of rows.
+
+    Parameters
+    ----------
+    points : Points
+        The connection.
+    name : str
+        Of the vector.
+    kind : RowKind
+        What rows it takes.
+    owner : str, default=""
+        Marks the pictures of this store; another's are refused rather than written over.
+    exact : bool, default=False
+        Dense rows are compared one by one, and not along Qdrant's graph.
+    create : bool, default=True
+        Whether the vector is made where there is none; else that is refused.
+
+    See Also
+    --------
+    open_engine : makes stores by address.
+    EmbeddedRows : the same in this process.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        name: str,
+        kind: RowKind,
+        *,
+        owner: str = "",
+        exact: bool = False,
+        create: bool = True,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.owner = owner
+        self.exact = exact
+        self._points = points
+        self._lock = threading.Lock()
+        self._mark_field, self._reach_field = fields_of(name)
+        known = points.names().get(name)
+        if known is None and not create:
+            raise EngineRefused(f"{points.address} does not hold {name!r}; push to it again")
+        if known is None:
+            points.create(name, kind, self._reach_field)
+        elif known.is_sparse != kind.is_sparse or (not kind.is_sparse and known != kind):
+            raise EngineRefused(
+                f"{points.address} holds {known} under {name!r}; {kind} expected. Delete it there, "
+                "or push to another name"
+            )
+        self._reach = points.largest(self._reach_field)
+
+    # -- changes ----------------------------------------------------------------------------
+
+    def put(self, ids: Any, rows: Any, facts: Sequence[Facts] | None = None) -> None:
+        names, made, said = check_put(self.kind, ids, rows, facts)
+        marks, reach = marks_of(self.kind, made), reaches(self.kind, made)
+        with self._lock:
+            self._reach = max(self._reach, float(reach.max(initial=0.0)))
+        stores = [name for name in self._points.names() if name != self.name]
+        for start in range(0, len(names), _BATCH):
+            some = range(start, min(start + _BATCH, len(names)))
+            others = self._other_vectors([int(names[i]) for i in some], stores)
+            self._points.upsert(
+                [
+                    self._point(int(names[i]), made, i, said[i], marks[i], float(reach[i]), others)
+                    for i in some
+                ]
+            )
+
+    def _other_vectors(self, ids: list[int], stores: list[str]) -> dict[int, Point]:
+        """What these pictures have in other stores: a point is replaced as a whole."""
+        if not stores:
+            return {}
+        found = self._points.retrieve(ids, stores, True)
+        return {one.id: one for one in check_among(self._points.address, found, ids)}
+
+    def _point(
+        self,
+        image: int,
+        rows: Any,
+        at: int,
+        facts: Facts,
+        mark: str,
+        reach: float,
+        others: Mapping[int, Point],
+    ) -> Point:
+        old = others.get(image, Point(image, {}, {}))
+        kept = {key: value for key, value in old.payload.items() if key.startswith(PREFIXES)}
+        payload = {**kept, **payload_of(facts), self._mark_field: mark, self._reach_field: reach}
+        if self.owner:
+            payload[pt.OWNER] = self.owner
+        return Point(image, {**old.vectors, self.name: self._numbers(rows, at)}, payload)
+
+    def _numbers(self, rows: Any, at: int) -> Numbers:
+        if not self.kind.is_sparse:
+            dense: NDArray[np.float32] = rows[at]
+            return dense
+        start, end = rows.indptr[at], rows.indptr[at + 1]
+        return SparseNumbers(rows.indices[start:end].astype(np.int64), rows.data[start:end])
+
+    def remove(self, ids: Any) -> None:
+        gone = np.unique(id_vector(ids, None)).tolist()
+        others = tuple(pt.Has(name) for name in self._points.names() if name != self.name)
+        for start in range(0, len(gone), _PAGE):
+            some = gone[start : start + _PAGE]
+            if others:
+                self._points.delete_vector(some, self.name)
+            # Whoever is in no store any more is no picture.
+            self._points.delete(Sieve((pt.Among(frozenset(some)),), others))
+
+    def retag(self, tags: Mapping[int, Sequence[str]]) -> None:
+        same: dict[tuple[str, ...], list[int]] = {}
+        for image, said in tags.items():
+            same.setdefault(tuple(said), []).append(int(image))
+        for said, ids in same.items():
+            for start in range(0, len(ids), _PAGE):
+                self._points.set_payload(ids[start : start + _PAGE], {pt.TAGS: list(said)})
+
+    def drop(self) -> None:
+        """This store, gone from every picture; those that are in no other go too."""
+        others = tuple(pt.Has(name) for name in self._points.names() if name != self.name)
+        self._points.delete(Sieve((pt.Has(self.name),), others))
+        self._points.drop(self.name, [self._mark_field, self._reach_field])
+
+    # -- questions --------------------------------------------------------------------------
+
+    def search(
+        self, row: Any, k: int, where: Where | None = None, *, first: First | None = None
+    ) -> Found:
+        """The k best that pass; with ``first``, among the first ones by another store's vector.
+
+        Parameters
+        ----------
+        row : array or sparse matrix of shape (1, width)
+            The query, weights folded in.
+        k : int
+            Pictures wanted.
+        where : Where, optional
+            Which may be found.
+        first : First, optional
+            The first of two stages, for sparse rows.
+
+        Returns
+        -------
+        ids : int64 array
+            Pictures.
+        scores : float32 array
+            Their scores.
+        """
+        k, sieve = whole(k, "k"), sieve_of(where)
+        if self.kind.is_sparse:
+            return self._search_sparse(sparse_query(self.kind, row), k, sieve, first)
+        if first is not None:
+            raise InvalidInput("dense rows are searched in one stage; first belongs to sparse ones")
+        return self._search_dense(dense_query(self.kind, row), k, sieve)
+
+    def _search_sparse(self, query: Rows, k: int, sieve: Sieve, first: First | None) -> Found:
+        words = query.words.astype(np.int64)
+        asked = SparseNumbers(words, query.values.astype(np.float32))
+        slack = self._slack(query.values)
+        limit = k + MORE
+        while True:
+            ids, values, worst = self._nominees(asked, limit, sieve, query, first)
+            # Of those it did not return, some may score exactly 0 in float32.
+            others = max(0.0 if worst is None else worst, 0.0) + slack
+            if len(values) >= k and _kth(values, k) > np.float32(others):
+                return best_of(ids, values, k)
+            if worst is None:
+                return self._fill(ids, values, k, self._within(sieve, first), query)
+            limit *= 4
+
+    def _within(self, sieve: Sieve, first: First | None) -> Sieve:
+        """The pictures of the first stage, by their ids."""
+        if first is None:
+            return sieve
+        how = Looking(self.exact, max(BREADTH, first.limit), with_vectors=False)
+        found = self._points.nearest(first.vector, first.query, first.limit, sieve, how)
+        check_nominees(self._points.address, found, self.kind, first.limit)
+        nearest = pt.Among(frozenset(one.id for one in found))
+        return Sieve((*sieve.all_of, nearest), sieve.none_of)
+
+    def _search_dense(self, query: NDArray[np.float32], k: int, sieve: Sieve) -> Found:
+        limit = k + MORE
+        while True:
+            ids, values, worst = self._nominees(query, limit, sieve, query)
+            if worst is None:
+                return best_of(ids, values, k)
+            last = _kth(values, k)
+            if self._dense_bound(worst, query) < last - 2 * ROUNDING * abs(last):
+                return best_of(ids, values, k)
+            limit *= 4
+
+    def _nominees(
+        self, asked: Numbers, limit: int, sieve: Sieve, query: Any, first: First | None = None
+    ) -> tuple[Ids, NDArray[np.float32], float | None]:
+        """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
+        found: Sequence[Nominee] = []
+        if not isinstance(asked, SparseNumbers) or len(asked.words):
+            # Its sparse index is exact as it is.
+            exact = self.exact and (not self.kind.is_sparse or first is not None)
+            dense = limit if first is None else first.limit
+            how = Looking(exact, max(BREADTH, dense), first)
+            found = self._points.nearest(self.name, asked, limit, sieve, how)
+            check_nominees(self._points.address, found, self.kind, limit)
+        ids = np.array([one.id for one in found], np.int64)
+        rows = self._matrix([one.vector for one in found if one.vector is not None])
+        values = self._scores(rows, query)
+        return ids, values, None if len(found) < limit else found[-1].score
+
+    def _scores(self, rows: Any, query: Any) -> NDArray[np.float32]:
+        if self.kind.is_sparse:
+            return sparse_scores(rows, query)
+        return dense_scores(self.kind, rows, query)
+
+    def _slack(self, query: NDArray[Any]) -> float:
+        """The most by which the engine's score of any picture may be wrong (``exact.reaches``)."""
+        return 1.01 * ROUNDING * float(np.linalg.norm(query.astype(np.float64))) * self._reach
+
+    def _dense_bound(self, worst: float, query: NDArray[np.float32]) -> float:
+        """The most that a row can score which the engine put behind one of score ``worst``."""
+        if self.kind.metric == "ip":
+            return worst + self._slack(query)
+        # Qdrant gives the distance.
+        return -worst * (1 - 1.01 * (len(query) + 4) * ROUNDING)
+
+    def _fill(
+        self, ids: Ids, values: NDArray[np.float32], k: int, sieve: Sieve, query: Rows
+    ) -> Found:
+        """The best of these, of whom the engine hides, and of pictures that share no word.
+
+        ``ids`` are all that the engine gives.  The others score 0, of whom the smallest ids count.
+        """
+        hidden, scored = self._hidden(ids, sieve, query)
+        ids, values = np.concatenate([ids, hidden]), np.concatenate([values, scored])
+        above, known = int((values > 0).sum()), set(ids.tolist())
+        zeros: list[int] = []
+        sieve, first = sieve.having(self.name), 0
+        while above + len(zeros) < k:
+            wanted = min(_PAGE, k + len(known))
+            page = self._points.scroll(sieve, first, wanted, None, False)
+            check_page(self._points.address, page, first, wanted)
+            if not page:
+                break
+            first = page[-1].id + 1
+            zeros += [one.id for one in page if one.id not in known]
+        ids = np.concatenate([ids, np.array(zeros, np.int64)])
+        return best_of(ids, np.concatenate([values, np.zeros(len(zeros), np.float32)]), k)
+
+    def _hidden(self, known: Ids, sieve: Sieve, query: Rows) -> Found:
+        """Pictures that share a word, and whose terms cancel to exactly 0 in float32.
+
+        Qdrant takes them for pictures that share none.  Asked for the same words with positive
+        values, none alike, it returns them, and their true score is computed here.
+        """
+        words = query.words.astype(np.int64)
+        if len(words) < 2:
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        golden = (np.arange(len(words)) * 0.6180339887498949) % 1.0
+        asked = SparseNumbers(words, (1.0 + golden).astype(np.float32))
+        rest = Sieve(sieve.all_of, (*sieve.none_of, pt.Among(frozenset(known.tolist()))))
+        limit = MORE
+        while True:
+            ids, values, worst = self._nominees(asked, limit, rest, query)
+            if worst is None:
+                return ids, values
+            limit *= 4
+
+    def rows(self, ids: Any) -> tuple[Ids, Any]:
+        asked, address = id_vector(ids, None), self._points.address
+        found: dict[int, Numbers] = {}
+        for start in range(0, len(asked), _BATCH):
+            some = asked[start : start + _BATCH].tolist()
+            held = self._points.retrieve(some, [self.name], False)
+            for one in check_among(address, held, some):
+                if self.name in one.vectors:
+                    found[one.id] = check_numbers(address, one.vectors[self.name], self.kind)
+        here = [one for one in asked.tolist() if one in found]
+        return np.array(here, np.int64), self._matrix([found[one] for one in here])
+
+    def _matrix(self, vectors: Sequence[Numbers]) -> Any:
+        """One matrix, words ascending: Qdrant keeps them so, and nothing here relies on it."""
+        if not vectors:
+            return no_rows(self.kind)
+        if not self.kind.is_sparse:
+            return np.array(vectors, np.float32)
+        parts = [one for one in vectors if isinstance(one, SparseNumbers)]
+        ends = np.cumsum([0, *(len(one.words) for one in parts)])
+        words = np.concatenate([one.words for one in parts])
+        values = np.concatenate([one.values for one in parts])
+        made = sparse.csr_array((values, words, ends), shape=(len(parts), self.kind.width))
+        made.sort_indices()
+        return made
+
+    def count(self, where: Where | None = None) -> int:
+        return self._points.count(sieve_of(where).having(self.name))
+
+    def listed(self) -> Iterator[list[Listed]]:
+        sieve, first, address = Sieve().having(self.name), 0, self._points.address
+        while page := self._points.scroll(sieve, first, _PAGE, None, True):
+            yield self._listed(check_page(address, page, first, _PAGE))
+            first = page[-1].id + 1
+
+    def listed_of(self, ids: Any) -> list[Listed]:
+        asked = np.unique(id_vector(ids, None)).tolist()
+        found: list[Listed] = []
+        for start in range(0, len(asked), _PAGE):
+            some = asked[start : start + _PAGE]
+            sieve = Sieve((pt.Among(frozenset(some)),)).having(self.name)
+            page = self._points.scroll(sieve, 0, len(some), None, True)
+            found += self._listed(check_among(self._points.address, page, some))
+        return found
+
+    def _listed(self, page: Sequence[Point]) -> list[Listed]:
+        address = self._points.address
+        return [
+            Listed(
+                one.id, str(one.payload.get(self._mark_field, "")), facts_of(address, one.payload)
+            )
+            for one in page
+        ]
+
+    def strangers(self) -> int:
+        """Pictures of this store that somebody else put there."""
+        return self._points.count(Sieve((pt.Has(self.name),), (pt.Equals(pt.OWNER, self.owner),)))
+
+    def close(self) -> None:
+        """The connection is the engine's, which others may share."""
+
+
+def _kth(values: NDArray[np.float32], k: int) -> float:
+    """The k-th largest."""
+    return float(np.partition(values, len(values) - k)[len(values) - k])
+
+
+PREFIXES = ("mark_", "reach_")
+"""How fields of a payload begin that belong to one store of several."""
+
+
+def fields_of(name: str) -> tuple[str, str]:
+    """Fields of the payload for one named vector: a mark of its row, and its reach.
+
+    The name may hold signs that a path into a payload cannot.
+    """
+    short = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
+    return f"mark_{short}", f"reach_{short}"
+
+
+def payload_of(facts: Facts) -> dict[str, Any]:
+    """Facts as fields of a payload."""
+    made: dict[str, Any] = {
+        pt.TAGS: list(facts.tags),
+        pt.FOLDERS: list(facts.folders),
+        pt.INSIDE: facts.all_folders(),
+    }
+    if facts.date is not None:
+        made[pt.DATE] = facts.date
+    if facts.moment is not None:
+        made[pt.MOMENT] = facts.moment
+    return made
+
+
+def facts_of(address: str, payload: pt.Payload) -> Facts:
+    """Facts again."""
+    return Facts(
+        texts_in(address, payload, pt.TAGS),
+        texts_in(address, payload, pt.FOLDERS),
+        text_in(address, payload, pt.DATE),
+    )

@@ -1,0 +1,161 @@
+"""VLAD: what is left of descriptors when their words are taken away, added up by word.
+
+Jégou et al. (2010): ``v_j = sum of x - c_j over the descriptors x whose nearest word is c_j``; then
+a signed root, and unit length.  ``intra`` makes each word's part of unit length first (Arandjelović
+and Zisserman 2013), so that a word that is everywhere in one picture does not outvote the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from likewise_methods.coding.word_search import (
+    Descriptors,
+    Floats,
+    WordSearch,
+    batches_of,
+    pictures_of,
+)
+from likewise_methods.estimators import Transformer
+from likewise_methods.kernels import kernel
+from likewise_methods.validation import number
+
+
+@kernel
+def add_residuals(X, labels, words, out):  # type: ignore[no-untyped-def]
+    """``out[labels[i]] += X[i] - words[labels[i]]`` for every row; out is float64."""
+    for i in range(X.shape[0]):
+        j = labels[i]
+        for t in range(X.shape[1]):
+            out[j, t] += X[i, t] - words[j, t]
+
+
+class VLAD(WordSearch, Transformer):
+    """One vector a picture, of ``words * columns`` numbers: what is left when words are taken away.
+
+    A picture is an array of descriptors, or an iterator of such arrays (its batches): what is kept
+    does not grow with their number.  A picture without descriptors has the zero vector.
+
+    Parameters
+    ----------
+    n_words : int, default=64
+        Words that ``fit`` learns by k-means; 32 to 256 are usual.
+    power : float, default=0.5
+        Exponent of the signed root, above 0 and at most 1; 1 leaves the sums as they are.
+    intra : bool, default=False
+        Whether each word's part gets unit length before the whole does.
+    codebook : array of shape (words, columns), optional
+        The words; given, ``fit`` is not needed.
+    n_iter : int, default=12
+        Rounds of k-means.
+    random_state : int, Generator or None, default=None
+        Draws the first words.
+    n_threads : int, default=1
+        Threads for training and search.
+
+    Attributes
+    ----------
+    codebook_ : array of shape (words, columns)
+        The words in use.
+    n_features_in_ : int
+        Columns of a descriptor.
+
+    See Also
+    --------
+    FisherVector : means and variances of a mixture in place of words.
+    MaxPooling : the largest code by word.
+
+    References
+    ----------
+    Jégou et al., 2010; ``intra``: Arandjelović and Zisserman, 2013.
+
+    Examples
+    --------
+    >>> coder = VLAD(power=1, codebook=[[0.0, 0.0], [4.0, 4.0]])
+    >>> coder.transform([np.array([[3.0, 0.0], [4.0, 8.0]])])
+    array([[0.6, 0. , 0. , 0.8]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        n_words: int = 64,
+        *,
+        power: float = 0.5,
+        intra: bool = False,
+        codebook: Any = None,
+        n_iter: int = 12,
+        random_state: int | np.random.Generator | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.n_words = n_words
+        self.power = power
+        self.intra = intra
+        self.codebook = codebook
+        self.n_iter = n_iter
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    def fit(self, X: Descriptors, y: object = None) -> Self:
+        """Learn the words.
+
+        Parameters
+        ----------
+        X : array of shape (n, columns), or iterable of such arrays
+            Descriptors.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        self
+        """
+        checked_power(self.power)
+        self._fit_words(X, self.n_iter, self.random_state)
+        return self
+
+    def transform(self, pictures: Any) -> Floats:
+        """One row a picture.
+
+        Parameters
+        ----------
+        pictures : iterable of pictures, or one array
+            Each an array of descriptors, or an iterator of such arrays.
+
+        Returns
+        -------
+        float32 array of shape (pictures, words * columns)
+            Rows of unit length, or zero.
+        """
+        made = [self.encode(picture) for picture in pictures_of(pictures)]
+        return np.stack(made) if made else np.zeros((0, self.words().size), np.float32)
+
+    def encode(self, picture: Any) -> Floats:
+        """The vector of one picture."""
+        words = self.words()
+        total = np.zeros(words.shape, np.float64)
+        for batch in batches_of(picture):
+            checked, ids, _ = self.nearest(batch, 1)
+            add_residuals(checked, ids[:, 0], words, total)
+        rooted = rooted_sums(total, checked_power(self.power))
+        if self.intra:
+            rooted = unit_rows(rooted)
+        made: Floats = unit_rows(rooted.reshape(1, -1))[0].astype(np.float32)
+        return made
+
+
+def checked_power(power: Any) -> float:
+    """The exponent of a signed root, between 0 and 1."""
+    return number(power, "power", above=0, most=1)
+
+
+def rooted_sums(values: Any, power: float) -> Any:
+    """sign(v) |v|^power."""
+    return np.sign(values) * np.abs(values) ** power
+
+
+def unit_rows(values: Any) -> Any:
+    """Rows at unit l2 length; rows of zeros stay."""
+    norms = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
+    return values / np.where(norms > 0, norms, 1)

@@ -1,0 +1,186 @@
+"""Max pooling: the codes of a picture's descriptors become one vector, its largest entry by word.
+
+Streaming: descriptors are coded a few thousand at a time into one buffer of words, so memory does
+not grow with their number.  Codes of two subspaces are pooled from their marginals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from likewise_methods.coding._pooling_kernels import add_codes, max_codes, max_products
+from likewise_methods.coding.word_search import ROWS_AT_ONCE, Floats, batches_of, pictures_of
+from likewise_methods.errors import InvalidInput
+from likewise_methods.estimators import Transformer
+from likewise_methods.validation import one_of, whole
+
+Normalise = Literal["l2", "l1"] | None
+Cells = NDArray[np.int64]
+
+
+class MaxPooling(Transformer):
+    """The largest code by word; a word nobody uses is zero, and nothing falls below zero.
+
+    There is nothing to learn: ``fit`` does nothing, and the coder must be ready.
+
+    Parameters
+    ----------
+    coder : fitted coder, optional
+        Anything with ``transform`` (and ``marginals`` for product codes); then a picture is an
+        array of descriptors.  Without one a picture is a matrix of codes, dense or sparse.  Either
+        may also be an iterator of such arrays (its batches).
+    normalise : {"l2", "l1", None}, default="l2"
+        The length of the pooled vector.
+    batch : int, default=8192
+        Descriptors coded at a time.
+
+    See Also
+    --------
+    SpatialPyramid : the same by region.
+    likewise_methods.psc.ProductSparseCoder : codes that are pooled from their marginals.
+
+    References
+    ----------
+    docs/methods/psc.md, (16).
+
+    Examples
+    --------
+    >>> MaxPooling(normalise=None).transform([np.array([[0.0, 2.0], [1.0, 0.5]])]).toarray()
+    array([[1., 2.]], dtype=float32)
+    """
+
+    def __init__(
+        self, coder: Any = None, *, normalise: Normalise = "l2", batch: int = ROWS_AT_ONCE
+    ) -> None:
+        self.coder = coder
+        self.normalise = normalise
+        self.batch = batch
+
+    def fit(self, X: object = None, y: object = None) -> Self:
+        """Nothing to learn."""
+        return self
+
+    def transform(self, pictures: Any) -> sparse.csr_array:
+        """One sparse row a picture.
+
+        Parameters
+        ----------
+        pictures : iterable of pictures, or one matrix
+            Descriptors or codes of each; see the class.
+
+        Returns
+        -------
+        float32 CSR array of shape (pictures, words)
+        """
+        return stack_rows(self.pool(picture) for picture in pictures_of(pictures))
+
+    def pool(self, picture: Any) -> Floats:
+        """The vector of one picture.
+
+        A picture without descriptors has the zero vector where the coder tells how many words it
+        has; without a coder at least one code is needed to know.
+        """
+        checked_normalise(self.normalise)
+        buffer = Buffer(1, "max")
+        for part in batches_of(picture, whole(self.batch, "batch")):
+            buffer.put(self.coder, part, np.zeros(part.shape[0], np.int64))
+        made: Floats = normalise_rows(buffer.pooled_rows(self.coder), self.normalise)[0]
+        return made
+
+
+class Buffer:
+    """One row of words for each cell, filled batch by batch; allocated at the first."""
+
+    def __init__(self, n_cells: int, pooling: str) -> None:
+        self._n_cells, self._pooling = n_cells, pooling
+        self._rows: Floats | None = None
+
+    def put(self, coder: Any, part: Any, cells: Cells) -> None:
+        """Pool the rows of ``part`` (descriptors, or codes where there is no coder)."""
+        marginals = product_marginals(coder, part) if self._pooling == "max" else None
+        if marginals is not None:
+            (left, right) = marginals
+            rows = self._of_width(left.shape[1] * right.shape[1])
+            max_products(*_plain(left), *_plain(right), right.shape[1], cells, rows)
+            return
+        codes = sparse.csr_array(part if coder is None else coder.transform(part))
+        _check_finite(codes)
+        kernel = max_codes if self._pooling == "max" else add_codes
+        kernel(*_plain(codes), cells, self._of_width(codes.shape[1]))
+
+    def pooled_rows(self, coder: Any) -> Floats:
+        """What was pooled; zeros where nothing was."""
+        if self._rows is None:
+            width = n_words_of(coder)
+            if width is None:
+                raise InvalidInput("a picture without codes; at least one row of codes expected")
+            return np.zeros((self._n_cells, width), np.float32)
+        return self._rows
+
+    def _of_width(self, width: int) -> Floats:
+        if self._rows is None:
+            self._rows = np.zeros((self._n_cells, width), np.float32)
+        if self._rows.shape[1] != width:
+            raise InvalidInput(f"codes over {width} words; {self._rows.shape[1]} before")
+        return self._rows
+
+
+def product_marginals(coder: Any, part: Any) -> tuple[Any, Any] | None:
+    """The two marginals of product codes; None for other coders and other numbers of subspaces."""
+    if getattr(coder, "n_subspaces", None) != 2 or not hasattr(coder, "marginals"):
+        return None
+    left, right = coder.marginals(part)
+    return left, right
+
+
+def n_words_of(coder: Any) -> int | None:
+    """Columns of a coder's codes, where it can be asked without coding."""
+    books = getattr(coder, "codebooks", None)
+    books = getattr(coder, "codebooks_", None) if books is None else books
+    if books is not None:
+        return int(np.prod([len(book) for book in books]))
+    book = getattr(coder, "codebook", None)
+    book = getattr(coder, "codebook_", None) if book is None else book
+    return None if book is None else len(book)
+
+
+def checked_normalise(normalise: Any) -> None:
+    one_of(normalise, "normalise", ("l2", "l1", None))
+
+
+def normalise_rows(rows: Floats, normalise: Normalise) -> Floats:
+    """Rows at unit length; rows of zeros stay."""
+    if normalise is None:
+        return rows
+    if normalise == "l2":
+        norms = np.sqrt((rows.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    else:
+        norms = np.abs(rows).sum(axis=1, keepdims=True, dtype=np.float64)
+    return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
+
+
+def stack_rows(vectors: Iterator[Floats]) -> sparse.csr_array:
+    """Dense vectors as the rows of a CSR matrix, one at a time."""
+    found = [sparse.csr_array(vector[None]) for vector in vectors]
+    if not found:
+        raise InvalidInput("no pictures; at least one expected")
+    return sparse.csr_array(sparse.vstack(found, format="csr"))
+
+
+def _plain(codes: Any) -> tuple[Any, Any, Any]:
+    """One type of arrays for the kernels, whatever the coder made."""
+    return (
+        codes.indptr.astype(np.int64, copy=False),
+        codes.indices.astype(np.int32, copy=False),
+        codes.data.astype(np.float32, copy=False),
+    )
+
+
+def _check_finite(codes: Any) -> None:
+    if not np.isfinite(codes.data).all():
+        raise InvalidInput("codes have a non-finite value (NaN or inf)")

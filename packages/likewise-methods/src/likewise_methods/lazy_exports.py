@@ -1,0 +1,48 @@
+"""Public names of a package that are imported when they are first used (PEP 562).
+
+Importing a package then costs nothing.  The same names stand under ``TYPE_CHECKING`` in each
+``__init__.py``, for type checkers and readers; a test keeps both lists equal.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+# When Likewise was first imported: a source written later is not the one that runs.
+OPENED = time.time()
+
+
+def lazy_exports(
+    package: str, exports: Mapping[str, Iterable[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+        The package's ``__name__``.
+    exports : mapping of str to iterable of str
+        Public names by the module that holds them.  A module is named relative to the package,
+        or in full where it belongs to Likewise's other packages.
+    """
+    module_of = {name: module for module, names in exports.items() for name in names}
+
+    def __getattr__(name: str) -> Any:
+        module = module_of.get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not module.startswith(("likewise.", "likewise_")):
+            module = f"{package}.{module}"
+        value = getattr(importlib.import_module(module), name)
+        # Later accesses find the value without coming here.
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*module_of, *vars(sys.modules[package])})
+
+    return __getattr__, __dir__, sorted(module_of)

@@ -1,0 +1,319 @@
+"""OrdinalEmbedding: coordinates from comparisons, with scikit-learn's manners.
+
+The estimator checks what it is given and holds parameters; a loss says what is minimised
+(``losses``), a solver minimises it (``likewise_methods.ordinal.solver``).  No matrix of objects by
+objects is ever made, except by the solver "convex".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from likewise_methods.errors import InvalidInput
+from likewise_methods.estimators import Estimator, check_is_fitted
+from likewise_methods.ordinal.comparisons import (
+    ComparisonCounts,
+    Rows,
+    as_comparisons,
+    count_said,
+    quadruplets,
+)
+from likewise_methods.ordinal.losses import ComparisonLoss, loss_of
+from likewise_methods.ordinal.solver.problem import Problem, Record, Solution, squares
+from likewise_methods.ordinal.solving import SOLVERS, solve
+from likewise_methods.validation import generator, number, one_of, whole
+
+Floats = NDArray[np.float64]
+
+
+class OrdinalEmbedding(Estimator):
+    """Points whose distances agree with what people said.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimensions of the map.
+    loss : {"ste", "tste", "gnmds", "ckl"} or a loss, default="ste"
+        "tste" makes clusters come out clearer.
+    solver : str, default="svrg-sbb"
+        "svrg-sbb" (needs no tuning), "svrg", "sgd", "adagrad" (often the fastest), "batch",
+        "lbfgs", or "convex" (a few hundred objects, loss "gnmds" or "ste").
+    epsilon : float, optional
+        Floor of the curvature in svrg-sbb's step; by default 0.1 / objects, 0 is SBB_0.
+    epochs : int, optional
+        Passes (a solver's own unit: an SVRG epoch costs three); by default the solver's own.
+    batch_size : int, default=1
+        Comparisons a step, for svrg-sbb, svrg, sgd and adagrad.
+    tol : float, default=1e-6
+        Stop when an epoch moves the points by less than this share of their size.
+    n_init : int, default=1
+        Random starts, of which the lowest objective wins.
+    step : float, optional
+        First (svrg-sbb), fixed (svrg) or initial (sgd, adagrad, batch, convex) step; by default the
+        solver's own.
+    alpha : float, optional
+        Parameter of "tste"; by default n_components - 1, at least 1.
+    mu : float, default=0.05
+        Parameter of "ckl".
+    random_state : int, Generator, RandomState or None, default=None
+        Draws the starts and the order of the comparisons.
+
+    Attributes
+    ----------
+    embedding_ : array of shape (objects, n_components)
+        The points, centred.
+    objective_ : float
+        The mean loss.
+    history_ : list of (evaluations, objective, step)
+        One a record.
+    ended_ : str
+        Why the solver stopped.
+    said_ : ComparisonCounts
+        Repeats and contradictions counted.
+    compared_ : bool array of shape (objects,)
+        Which objects some comparison names (the others lie in the centre).
+    comparisons_ : int array
+        What was learned from.
+    n_objects_ : int
+        Objects placed.
+
+    See Also
+    --------
+    cross_validate : how many comparisons are enough, and which dimension.
+    suggest_comparisons : what to ask next.
+    KernelMap : places for what nobody compared.
+
+    References
+    ----------
+    K. Ma, J. Zeng, J. Xiong, Q. Xu, X. Cao, W. Liu and Y. Yao: Stochastic non-convex ordinal
+    embedding with stabilized Barzilai-Borwein step size.  AAAI Conference on Artificial
+    Intelligence, 2018.
+
+    Objective and losses: docs/methods/ordinal.md, (1) to (6); SVRG-SBB: (7) to (12); the other
+    solvers: (13) and (14).
+
+    Examples
+    --------
+    >>> model = OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2], [2, 1, 0], [1, 0, 3]])
+    >>> model.score([[0, 1, 2], [2, 1, 0]])
+    1.0
+    >>> model.embedding_.shape
+    (4, 1)
+    """
+
+    embedding_: Floats
+    objective_: float
+    history_: list[Record]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        loss: str | ComparisonLoss = "ste",
+        solver: str = "svrg-sbb",
+        epsilon: float | None = None,
+        epochs: int | None = None,
+        batch_size: int = 1,
+        tol: float = 1e-6,
+        n_init: int = 1,
+        step: float | None = None,
+        alpha: float | None = None,
+        mu: float = 0.05,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.solver = solver
+        self.epsilon = epsilon
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.tol = tol
+        self.n_init = n_init
+        self.step = step
+        self.alpha = alpha
+        self.mu = mu
+        self.random_state = random_state
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
+        """Forget, then place all objects.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            Rows (i, j, k): i is nearer to j than to k; rows (i, j, l, k): i and j are nearer to
+            each other than l and k.
+        n_objects : int, optional
+            How many there are; by default 0 to the highest named.
+
+        Returns
+        -------
+        self
+        """
+        rows = self._rows(comparisons, n_objects)
+        n = self._count(rows, n_objects, 0)
+        settings = self._settings(n)
+        rng = generator(self.random_state)
+        best: Solution | None = None
+        for _ in range(whole(self.n_init, "n_init", 1)):
+            start = rng.random((n, self.n_components))
+            found = self._solve(rows, start, rng, settings)
+            if best is None or found.objective < best.objective:
+                best = found
+        assert best is not None
+        self._keep(rows, n, best)
+        return self
+
+    def partial_fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
+        """Go on from the map there is, with these comparisons beside those already known.
+
+        New objects start at random places within the map.  A first call is ``fit``.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            As for ``fit``.
+        n_objects : int, optional
+            How many there are by now.
+
+        Returns
+        -------
+        self
+        """
+        if not self.__sklearn_is_fitted__():
+            return self.fit(comparisons, n_objects)
+        if self.embedding_.shape[1] != self.n_components:
+            raise InvalidInput(
+                f"n_components is {self.n_components}, but the map has "
+                f"{self.embedding_.shape[1]} dimensions; fit anew"
+            )
+        rows = self._rows(comparisons, n_objects)
+        n = self._count(rows, n_objects, self.n_objects_)
+        if rows.shape[1] != self.comparisons_.shape[1]:
+            rows = np.vstack([quadruplets(self.comparisons_), quadruplets(rows)])
+        else:
+            rows = np.vstack([self.comparisons_, rows])
+        settings = self._settings(n)
+        rng = generator(self.random_state)
+        start = np.empty((n, self.n_components))
+        spread = self.embedding_[self.compared_].std(axis=0)
+        start[:] = rng.normal(0.0, 1.0, start.shape) * spread
+        placed = np.flatnonzero(self.compared_)
+        start[placed] = self.embedding_[placed]
+        self._keep(rows, n, self._solve(rows, start, rng, settings))
+        return self
+
+    def _solve(
+        self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
+    ) -> Solution:
+        threads = None if SOLVERS[self.solver].blas_threads else 1
+        with threadpool_limits(threads, user_api="blas"):
+            return solve(Problem(rows, len(start), settings["loss"]), start, rng, settings)
+
+    def _rows(self, comparisons: Any, n_objects: int | None) -> Rows:
+        if n_objects is not None:
+            whole(n_objects, "n_objects", 1)
+        return as_comparisons(comparisons, n_objects)
+
+    def _count(self, rows: Rows, n_objects: int | None, before: int) -> int:
+        n = max(int(rows.max()) + 1, before) if n_objects is None else n_objects
+        if n < before:
+            raise InvalidInput(f"n_objects is {n}; the map already has {before}")
+        p = whole(self.n_components, "n_components", 1)
+        if p >= n:
+            raise InvalidInput(
+                f"n_components is {p} for {n} objects, which always fit into {n - 1} dimensions; "
+                "take fewer dimensions"
+            )
+        return n
+
+    def _settings(self, n: int) -> dict[str, Any]:
+        """Parameters, checked."""
+        default = SOLVERS[one_of(self.solver, "solver", tuple(SOLVERS))].epochs
+        return {
+            "loss": loss_of(self.loss, self.n_components, alpha=self.alpha, mu=self.mu),
+            "solver": self.solver,
+            "epsilon": None if self.epsilon is None else number(self.epsilon, "epsilon", least=0),
+            "epochs": default if self.epochs is None else whole(self.epochs, "epochs", 1),
+            "batch": whole(self.batch_size, "batch_size", 1),
+            "tol": number(self.tol, "tol", least=0),
+            "step": None if self.step is None else number(self.step, "step", above=0),
+        }
+
+    def _keep(self, rows: Rows, n: int, found: Solution) -> None:
+        seen = np.zeros(n, np.bool_)
+        seen[rows.ravel()] = True
+        # No loss changes when all points move together; objects nobody compared lie in the centre.
+        placed = found.points - found.points[seen].mean(axis=0)
+        placed[~seen] = 0.0
+        self.embedding_ = placed
+        self.objective_ = found.objective
+        self.history_ = found.history
+        self.ended_ = found.ended
+        self._said: ComparisonCounts | None = None
+        self.compared_ = seen
+        self.comparisons_ = rows
+        self.n_objects_ = n
+
+    # -- what was learnt --------------------------------------------------------------------
+
+    @property
+    def said_(self) -> ComparisonCounts:
+        """Repeats and contradictions among the comparisons, counted when first asked for."""
+        check_is_fitted(self)
+        if self._said is None:
+            self._said = count_said(self.comparisons_)
+        return self._said
+
+    def margins(self, comparisons: Any) -> Floats:
+        """b - a of every comparison, in squared distances; above 0 where it is satisfied."""
+        check_is_fitted(self)
+        rows = as_comparisons(comparisons, self.n_objects_)
+        a, b = squares(self.embedding_, rows)
+        return b - a
+
+    def predict(self, comparisons: Any) -> NDArray[np.bool_]:
+        """Whether each comparison holds in the map; a tie does not.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            As for ``fit``.
+
+        Returns
+        -------
+        bool array of shape (m,)
+        """
+        return np.asarray(self.margins(comparisons) > 0)
+
+    def score(self, comparisons: Any, y: Any = None) -> float:
+        """Share of comparisons satisfied; ties are wrong.
+
+        Parameters
+        ----------
+        comparisons : int array of shape (m, 3) or (m, 4)
+            As for ``fit``.
+        y : object, optional
+            Not looked at.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        return float(np.mean(self.predict(comparisons)))
+
+    def suggest_comparisons(self, k: int, *, candidates: Any = None) -> NDArray[np.int64]:
+        """The k questions (anchor, a, b) whose answers would teach most; see
+        :func:`~likewise_methods.ordinal.suggesting.suggest_comparisons`."""
+        from likewise_methods.ordinal.suggesting import suggest_comparisons
+
+        return suggest_comparisons(self, k, candidates=candidates, random_state=self.random_state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "embedding_")

@@ -1,0 +1,309 @@
+"""What every learned metric offers: ``transform``, ``distance``, ``score``; and the two plain ones.
+
+d(a, b)^2 = (a - b)' M (a - b) with M = L'L; ``components_`` is L and ``transform`` gives X L', so
+that plain Euclidean search over transformed rows ranks by the metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, cholesky
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from likewise_methods.errors import InvalidInput
+from likewise_methods.s3ml.pairs import Constraints, as_constraints
+from likewise_methods.validation import number
+
+Floats = NDArray[np.float64]
+# What a covariance gets on its diagonal, as a share of its mean diagonal.
+RIDGE = 1e-3
+# Numbers of a chunk of differences between rows: 16 MiB.
+_CHUNK = 2**21
+
+
+class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A Mahalanobis metric: ``metric_`` (m, m), ``components_``, and what follows from them.
+
+    ``middle_`` is the median distance between the pairs learned from (NaN where there were none).
+    """
+
+    metric_: Floats
+    components_: Floats
+    middle_: float
+    n_features_in_: int
+
+    def _keep_metric(self, X: Any, said: Constraints | None, M: Floats) -> Self:
+        """Keep a positive definite metric and what is derived from it."""
+        self.metric_ = (M + M.T) / 2
+        self.components_ = cholesky(self.metric_)
+        self._n_features_out = len(self.components_)
+        first, second, _ = (np.empty(0, int),) * 3 if said is None else said.list_pairs()
+        away = self._lengths(X, first, second)
+        self.middle_ = float(np.median(away)) if len(away) else float("nan")
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """X L': rows whose plain Euclidean distances are the learned ones.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n, columns)
+        """
+        check_is_fitted(self)
+        return np.asarray(as_rows(self, X, reset=False) @ self.components_.T)
+
+    def distance(self, A: Any, B: Any = None) -> Floats:
+        """Learned distances between the rows of A and those of B.
+
+        Parameters
+        ----------
+        A : array or sparse matrix of shape (n, columns)
+            Rows.
+        B : array or sparse matrix of shape (m, columns), optional
+            Rows; those of A by default.
+
+        Returns
+        -------
+        array of shape (n, m)
+        """
+        a = self.transform(A)
+        return np.asarray(cdist(a, a if B is None else self.transform(B)))
+
+    def score(self, X: Any, y: Any, same: Any = None) -> float:
+        """Share of the pairs on the right side of the median training distance.
+
+        Similar pairs belong below ``middle_`` (or at it), dissimilar ones above; without pairs to
+        learn from the middle is that of the pairs here.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2)
+            Labels, or pairs with ``same``, as in ``fit``.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        check_is_fitted(self)
+        rows = as_rows(self, X, reset=False)
+        first, second, alike = as_constraints(y, same, len(rows)).list_pairs()
+        if not len(first):
+            raise InvalidInput("there is no pair to score; give pairs, or two labelled rows")
+        away = self._lengths(rows, first, second)
+        middle = float(np.median(away)) if np.isnan(self.middle_) else self.middle_
+        return float(np.mean((away <= middle) == alike))
+
+    def _lengths(self, X: Any, first: Any, second: Any) -> Floats:
+        """Learned distance of each pair of rows: each row is mapped once, however many pairs."""
+        used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+        # Taken from the first row, since far from the origin differences would be rounded away.
+        middle = np.asarray(X[used[:1]], np.float64)
+        mapped = (np.asarray(X[used], np.float64) - middle) @ self.components_.T
+        place = place.reshape(2, -1)
+        away = np.empty(len(first))
+        for some in pair_chunks(len(first), mapped.shape[1]):
+            away[some] = np.linalg.norm(mapped[place[0, some]] - mapped[place[1, some]], axis=1)
+        return away
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        # Made dense at the door: the scatter matrices are dense whatever the rows are.
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Euclidean(LearnedMetric):
+    """The metric that learns nothing: M = I.
+
+    Attributes
+    ----------
+    metric_ : array of shape (columns, columns)
+        M, the identity.
+    components_ : array of shape (columns, columns)
+        L with M = L'L.
+    middle_ : float
+        The median distance between the pairs given, NaN where there were none.
+
+    See Also
+    --------
+    Mahalanobis : the inverse covariance.
+    S3ML : learns one.
+
+    Examples
+    --------
+    >>> Euclidean().fit([[0.0], [3.0], [4.0]]).distance([[1.0]], [[3.0]]).tolist()
+    [[2.0]]
+    """
+
+    def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
+        """Take the width; with ``y`` also the middle of its pairs.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2), optional
+            Labels (-1: unlabelled), or pairs with ``same``.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        self
+        """
+        rows = as_rows(self, X, reset=True)
+        said = None if y is None else as_constraints(y, same, len(rows))
+        return self._keep_metric(rows, said, np.eye(rows.shape[1]))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+class Mahalanobis(Euclidean):
+    """M = (Cov + ridge)^-1 of the rows, labels unused.
+
+    Parameters
+    ----------
+    ridge : float, default=0.001
+        Added to the diagonal, as a share of Cov's mean diagonal; 0 or more.
+
+    Attributes
+    ----------
+    metric_ : array of shape (columns, columns)
+        M.
+    components_ : array of shape (columns, columns)
+        L with M = L'L.
+    middle_ : float
+        The median distance between the pairs given, NaN where there were none.
+
+    See Also
+    --------
+    S3ML : uses pairs as well.
+    likewise_methods.coding.Whitening : the same for few columns.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [2.0, 0.0], [0.0, 20.0], [2.0, 20.0]]
+    >>> d = Mahalanobis(ridge=0).fit(X).distance(X[:1], X)
+    >>> bool(np.isclose(d[0, 1], d[0, 2]))
+    True
+    """
+
+    def __init__(self, ridge: float = RIDGE) -> None:
+        self.ridge = ridge
+
+    def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
+        """Invert the covariance of the rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, columns)
+            Rows.
+        y : int array of shape (n,), or int array of shape (m, 2), optional
+            Labels (-1: unlabelled), or pairs with ``same``; for ``middle_`` only.
+        same : bool array of shape (m,), optional
+            Whether each pair is alike.
+
+        Returns
+        -------
+        self
+        """
+        rows = as_rows(self, X, reset=True)
+        said = None if y is None else as_constraints(y, same, len(rows))
+        return self._keep_metric(
+            rows, said, inverse(covariance(rows, number(self.ridge, "ridge", least=0)))
+        )
+
+
+def pair_chunks(n: int, width: int) -> Iterator[slice]:
+    """Slices of n pairs whose differences take little memory at a time."""
+    size = max(_CHUNK // max(width, 1), 1)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as finite numbers, float32 kept as such; ``reset`` takes its width, else compares it."""
+    try:
+        if hasattr(X, "toarray"):
+            X = X.toarray()
+        X = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
+    check_finite(X)
+    return X
+
+
+def check_finite(X: Any) -> None:
+    """Refuse NaN and infinity, with the place of the first."""
+    # One sum tells, unless it overflows: then it takes a look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(X.sum(dtype=np.float64)):
+            return
+    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if len(rows):
+        column = int(np.flatnonzero(~np.isfinite(X[rows[0]]))[0])
+        what = "NaN" if np.isnan(X[rows[0], column]) else "infinity"
+        raise InvalidInput(
+            f"X has {what} in row {rows[0]}, column {column} ({len(rows)} rows have NaN or "
+            "infinity); drop these rows or fill the values in"
+        )
+
+
+def variances(X: Any) -> Floats:
+    """The variance of each feature, some rows at a time: float64 copies of all would be large."""
+    total = np.zeros(X.shape[1])
+    for part in _centred_parts(X):
+        total += np.square(part).sum(axis=0)
+    return total / len(X)
+
+
+def _centred_parts(X: Any) -> Iterator[Floats]:
+    mean = X.mean(axis=0, dtype=np.float64)
+    for some in pair_chunks(len(X), X.shape[1]):
+        yield np.asarray(X[some], np.float64) - mean
+
+
+def covariance(X: Any, ridge: float) -> Floats:
+    """Cov + ridge times its mean diagonal, so that constant features do not make it singular."""
+    m = X.shape[1]
+    cov = np.zeros((m, m))
+    for part in _centred_parts(X):
+        cov += part.T @ part
+    cov /= max(len(X) - 1, 1)
+    size = float(np.trace(cov)) / m
+    if size <= 0:
+        return np.eye(m)
+    # Without a ridge a constant feature still needs something to be divided by.
+    return np.asarray(cov + np.eye(m) * size * max(ridge, 1e-12))
+
+
+def inverse(S: Floats) -> Floats:
+    """The inverse of a positive definite matrix, symmetric to the bit."""
+    M = cho_solve(cho_factor(S), np.eye(len(S)))
+    return np.asarray((M + M.T) / 2)

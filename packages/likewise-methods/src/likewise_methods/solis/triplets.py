@@ -1,0 +1,285 @@
+"""Triplets from what is known: class labels, pairs, or the Oxford protocol; and how they conflict.
+
+Every builder gives an int64 array (n, 3) of rows: anchor, nearer, farther.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise_methods.errors import InvalidInput
+from likewise_methods.solis.rows import Triplets, as_triplets
+from likewise_methods.validation import as_array, check_seed, generator, whole
+
+
+def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Triplets:
+    """``n`` random triplets: an anchor, another of its class, and one of another class.
+
+    Anchors are drawn evenly over all pictures whose class has another member.
+
+    Parameters
+    ----------
+    labels : array of shape (pictures,)
+        One class a picture, numbers or names.  A negative label (-1) is a class of its own kind:
+        such pictures are only ever the farther one.
+    n : int
+        How many.
+    random_state : int, Generator or None, default=None
+        Draws them.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_pairs : from pairs that are alike or not.
+    protocol_triplets : those of the Oxford protocol.
+    count_conflicts : what triplets contradict each other.
+
+    Examples
+    --------
+    >>> triplets_from_labels([0, 0, 1], 2, random_state=0).tolist()
+    [[1, 0, 2], [1, 0, 2]]
+    """
+    labels = as_array(labels, "labels")
+    if labels.ndim != 1 or labels.dtype.kind not in "iuUSb":
+        raise InvalidInput(
+            f"labels has shape {labels.shape} and type {labels.dtype}; one label per picture"
+        )
+    n = whole(n, "n", 1)
+    rng = generator(random_state)
+    distractor = labels < 0 if labels.dtype.kind == "i" else np.zeros(len(labels), bool)
+    _, code, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    code = code.reshape(-1)
+    usable = np.flatnonzero((sizes[code] > 1) & ~distractor & (sizes[code] < len(labels)))
+    if not len(usable):
+        raise InvalidInput(
+            "no class has two pictures and another beside it; no triplet can be made"
+        )
+    # Members of a class stand together in ``order``, from ``first`` on.
+    order = np.argsort(code, kind="stable")
+    first = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    place = np.empty(len(labels), np.int64)
+    place[order] = np.arange(len(labels))
+    anchor = rng.choice(usable, n)
+    c = code[anchor]
+    # One of the others: skip the anchor's own place.
+    within = rng.integers(0, sizes[c] - 1)
+    within += within >= place[anchor] - first[c]
+    # One outside the class: skip the class's whole run.
+    outside = rng.integers(0, len(labels) - sizes[c])
+    outside += np.where(outside >= first[c], sizes[c], 0)
+    made = np.stack([anchor, order[first[c] + within], order[outside]], axis=1)
+    return np.ascontiguousarray(made, np.int64)
+
+
+def triplets_from_pairs(
+    pairs: Any, same: Any, n: int | None = None, random_state: Any = None
+) -> Triplets:
+    """All (a, b, c) with (a, b) said to be alike and (a, c) not; with ``n`` that many at random.
+
+    Pairs have no direction: each end of a pair can be the anchor.  A picture paired with itself is
+    refused, and so is a pair said to be both alike and not.
+
+    Parameters
+    ----------
+    pairs : int array of shape (m, 2)
+        Rows of pictures.
+    same : bool array of shape (m,)
+        Whether each pair is alike.
+    n : int, optional
+        How many are drawn, with replacement; all by default.
+    random_state : int, Generator or None, default=None
+        Draws them.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_labels : from classes.
+    count_conflicts : what triplets contradict each other.
+
+    Examples
+    --------
+    >>> triplets_from_pairs([[0, 1], [0, 2]], [True, False]).tolist()
+    [[0, 1, 2]]
+    """
+    found = as_array(pairs, "pairs")
+    check_seed(random_state)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise InvalidInput(f"pairs has shape {found.shape} and type {found.dtype}; (n, 2) integers")
+    alike = as_array(same, "same")
+    if alike.shape != (len(found),) or alike.dtype.kind != "b":
+        raise InvalidInput(
+            f"same has shape {alike.shape} and type {alike.dtype}; one bool per pair"
+        )
+    if len(found) and found.min() < 0:
+        raise InvalidInput(f"pairs names row {found.min()}; rows are numbered from 0")
+    own = found[found[:, 0] == found[:, 1]]
+    if len(own):
+        raise InvalidInput(f"pairs has {len(own)} of a picture with itself, first of {own[0, 0]}")
+    ordered = np.sort(found, axis=1)
+    said = np.unique(np.column_stack([ordered.astype(np.int64), alike]), axis=0)
+    twice = np.flatnonzero((said[1:, :2] == said[:-1, :2]).all(axis=1))
+    if len(twice):
+        a, b = said[twice[0], :2]
+        raise InvalidInput(
+            f"{len(twice)} of the pairs are said to be alike and not alike, first ({a}, {b}); "
+            "decide or drop them"
+        )
+    both = np.concatenate([found, found[:, ::-1]]).astype(np.int64)
+    alike = np.concatenate([alike, alike])
+    near, far = (np.unique(both[side], axis=0) for side in (alike, ~alike))
+    low = np.searchsorted(far[:, 0], near[:, 0], "left")
+    counts = np.searchsorted(far[:, 0], near[:, 0], "right") - low
+    total = int(counts.sum())
+    if not total:
+        raise InvalidInput(
+            "no picture is in a similar and in a dissimilar pair; no triplet follows"
+        )
+    if n is None:
+        flat = np.arange(total)
+    else:
+        flat = generator(random_state).integers(0, total, whole(n, "n", 1))
+    ends = np.cumsum(counts)
+    which = np.searchsorted(ends, flat, "right")
+    other = low[which] + flat - (ends[which] - counts[which])
+    return np.column_stack([near[which], far[other, 1]])
+
+
+def protocol_triplets(
+    positives: Sequence[int],
+    negatives: Sequence[int],
+    *,
+    left_out: Collection[int] = (),
+    n_positives: int | None = None,
+    n_negatives: int | None = None,
+    random_state: Any = None,
+) -> Triplets:
+    """The Oxford protocol: every ordered pair of positives with every negative, shuffled.
+
+    7 positives and 500 negatives in the paper: 7 x 6 x 500 = 21,000 triplets.
+
+    Parameters
+    ----------
+    positives, negatives : sequence of int
+        Rows of pictures that are alike, and of others.
+    left_out : collection of int, optional
+        Rows that never appear (junk and query pictures).
+    n_positives, n_negatives : int, optional
+        Draw that many first.
+    random_state : int, Generator or None, default=None
+        Draws and shuffles.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_labels : from classes.
+    SOLIS : learns from them.
+
+    References
+    ----------
+    X. Gao et al.: Sparse online learning of image similarity.  ACM Transactions on Intelligent
+    Systems and Technology 8(5):64, 2017.
+
+    Examples
+    --------
+    >>> len(protocol_triplets(range(9), range(9, 40), left_out={0}, n_positives=7, n_negatives=20))
+    840
+    """
+    rng = generator(random_state)
+    out = set(left_out)
+    good, bad = (
+        _draw_rows(sorted(set(rows) - out), size, name, rng)
+        for rows, size, name in (
+            (positives, n_positives, "positives"),
+            (negatives, n_negatives, "negatives"),
+        )
+    )
+    if set(good.tolist()) & set(bad.tolist()):
+        raise InvalidInput("positives and negatives share pictures")
+    if len(good) < 2 or not len(bad):
+        raise InvalidInput(
+            f"{len(good)} positives and {len(bad)} negatives; at least 2 and 1 expected"
+        )
+    a, p, n = np.meshgrid(good, good, bad, indexing="ij")
+    made = np.stack([a.ravel(), p.ravel(), n.ravel()], axis=1)
+    made = made[made[:, 0] != made[:, 1]]
+    return np.ascontiguousarray(rng.permutation(made), np.int64)
+
+
+def _draw_rows(rows: list[int], size: int | None, name: str, rng: np.random.Generator) -> Any:
+    found = np.asarray(rows, np.int64)
+    if size is None:
+        return found
+    if whole(size, f"n_{name}", 1) > len(found):
+        raise InvalidInput(f"n_{name} is {size}, but there are {len(found)} {name}")
+    return rng.choice(found, size, replace=False)
+
+
+class Conflicts(NamedTuple):
+    """Of a list of triplets: how many there are, repeat an earlier one, or contradict another.
+
+    Attributes
+    ----------
+    triplets : int
+        All of them.
+    duplicates : int
+        Those that repeat an earlier one.
+    contradictions : int
+        Distinct triplets (a, b, c) for which (a, c, b) is there too, counted once for both.
+    degenerate : int
+        Those that compare a picture with itself (b = c) or name the anchor again.
+
+    See Also
+    --------
+    count_conflicts : gives it.
+    """
+
+    triplets: int
+    duplicates: int
+    contradictions: int
+    degenerate: int
+
+
+def count_conflicts(triplets: Any) -> Conflicts:
+    """Count duplicates and contradictions.
+
+    Parameters
+    ----------
+    triplets : int array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    Returns
+    -------
+    Conflicts
+        The counts.
+
+    See Also
+    --------
+    triplets_from_labels : triplets without contradictions.
+
+    Examples
+    --------
+    >>> count_conflicts([[0, 1, 2], [0, 1, 2], [0, 2, 1], [3, 1, 1]])
+    Conflicts(triplets=4, duplicates=1, contradictions=1, degenerate=1)
+    """
+    found = as_triplets(triplets, np.iinfo(np.int64).max)
+    a, b, c = found.T
+    degenerate = int(((b == c) | (a == b) | (a == c)).sum())
+    distinct = np.unique(found, axis=0)
+    ordered = np.column_stack([distinct[:, 0], np.sort(distinct[:, 1:], axis=1)])
+    both = len(distinct) - len(np.unique(ordered, axis=0))
+    return Conflicts(len(found), len(found) - len(distinct), both, degenerate)

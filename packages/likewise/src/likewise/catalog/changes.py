@@ -1,0 +1,256 @@
+"""The writes of the catalog: small functions over an open transaction (``Store.write``).
+
+Each leaves the tables consistent on its own; a caller puts those that belong together into one
+transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from likewise.catalog.filters_and_metadata import plain_metadata
+from likewise.catalog.log_tables import forget_older, forget_space, forget_unfinished
+from likewise.catalog.picture_marks import put_shot
+from likewise.catalog.store import REMOVED, SPACES_DROPPED, Transaction
+from likewise.catalog.sums import blob_sum
+from likewise.catalog.unshipped import note_unshipped
+from likewise.images.decode import ImageInfo
+
+_AT_A_TIME = 512
+"""Rows that are held in memory while they are written."""
+
+
+def put_root(c: Transaction, path: str) -> None:
+    """Remember a folder (or file) that was added, for ``sync``."""
+    c.execute("INSERT OR IGNORE INTO roots VALUES (?)", (path,))
+
+
+def put_image(
+    c: Transaction,
+    digest: bytes,
+    info: ImageInfo,
+    metadata: Mapping[str, Any] | None = None,
+) -> tuple[int, bool]:
+    """The id of the picture with this content, and whether it is new."""
+    row = c.execute("SELECT id FROM images WHERE hash = ?", (digest,)).fetchone()
+    if row is not None:
+        if metadata:
+            merge_metadata(c, row[0], metadata)
+        return row[0], False
+    date = info.date.isoformat() if info.date else None
+    cursor = c.execute(
+        """INSERT INTO images (hash, format, width, height, date, n_bytes, metadata)
+           VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        (digest, info.format, info.width, info.height, date, info.n_bytes,
+         plain_metadata(metadata or {})),
+    )  # fmt: skip
+    assert cursor.lastrowid is not None
+    if info.camera:
+        c.execute("INSERT INTO cameras VALUES (?, ?)", (cursor.lastrowid, info.camera))
+    put_shot(c, cursor.lastrowid, info.shot)
+    return cursor.lastrowid, True
+
+
+def merge_metadata(c: Transaction, image: int, metadata: Mapping[str, Any]) -> None:
+    (text,) = c.execute("SELECT metadata FROM images WHERE id = ?", (image,)).fetchone()
+    merged = {**json.loads(text), **metadata}
+    c.execute("UPDATE images SET metadata = ? WHERE id = ?", (plain_metadata(merged), image))
+
+
+def put_file(
+    c: Transaction,
+    path: str,
+    size: int,
+    mtime_ns: int,
+    *,
+    image: int | None = None,
+    problem: str | None = None,
+) -> None:
+    """What a path holds now: a picture, or a reason why not.
+
+    A picture that no path holds any more is removed.
+    """
+    row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
+    if row is not None:
+        # Not OR REPLACE, which would take the old row away without its triggers.
+        c.execute("DELETE FROM files WHERE path = ?", (path,))
+    c.execute(
+        "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
+        (path, os.path.dirname(path), size, mtime_ns, image, problem),
+    )
+    if row is not None and row[0] is not None and row[0] != image:
+        _remove_orphans(c, [row[0]])
+
+
+def forget_files(c: Transaction, paths: Iterable[str]) -> list[int]:
+    """The files are gone; pictures that no other file holds go with them.  Gives their ids."""
+    left = []
+    for path in paths:
+        row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
+        c.execute("DELETE FROM files WHERE path = ?", (path,))
+        if row is not None and row[0] is not None:
+            left.append(row[0])
+    return _remove_orphans(c, left)
+
+
+def _remove_orphans(c: Transaction, images: Iterable[int]) -> list[int]:
+    orphans = [
+        image
+        for image in set(images)
+        if c.execute("SELECT 1 FROM files WHERE image = ? LIMIT 1", (image,)).fetchone() is None
+    ]
+    remove_images(c, orphans)
+    return orphans
+
+
+def take_out(c: Transaction, images: Iterable[int]) -> None:
+    """A person takes pictures out: their files stay known, so that no sync brings them back."""
+    taken = list(images)
+    for image in taken:
+        c.execute("UPDATE files SET image = NULL, problem = ? WHERE image = ?", (REMOVED, image))
+    remove_images(c, taken)
+
+
+def remove_images(c: Transaction, images: Iterable[int]) -> None:
+    """Pictures leave: their rows at once, their vectors in segments by tombstone."""
+    for image in images:
+        c.execute("DELETE FROM images WHERE id = ?", (image,))
+        c.execute("DELETE FROM vectors WHERE image = ?", (image,))
+        c.execute("INSERT OR IGNORE INTO tombstones (image) VALUES (?)", (image,))
+
+
+def put_vector(c: Transaction, space: str, generation: int, image: int, vector: bytes) -> None:
+    put_vectors(c, space, generation, [(image, vector)])
+
+
+def put_vectors(
+    c: Transaction, space: str, generation: int, vectors: Iterable[tuple[int, bytes]]
+) -> None:
+    """Rows of pictures in a space, each as a blob."""
+    key = space, generation
+    in_gaps = "FROM gaps WHERE space = ? AND generation = ?"
+    has_gaps = c.execute(f"SELECT 1 {in_gaps} LIMIT 1", key).fetchone() is not None
+    left = iter(vectors)
+    while some := list(islice(left, _AT_A_TIME)):
+        c.executemany(
+            """INSERT OR REPLACE INTO vectors (space, generation, image, vector, sum)
+               VALUES (?, ?, ?, ?, ?)""",
+            [(*key, image, blob, blob_sum(blob, *key, image)) for image, blob in some],
+        )
+        images = [image for image, _ in some]
+        if has_gaps:
+            c.executemany(f"DELETE {in_gaps} AND image = ?", [(*key, image) for image in images])
+        note_unshipped(c, images)
+
+
+def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:
+    """A picture that a space could not describe, though it is there: no damage, and no row."""
+    c.execute(
+        """INSERT OR IGNORE INTO gaps SELECT ?, ?, id FROM images WHERE id = ?
+           AND NOT EXISTS (SELECT 1 FROM vectors WHERE space = ? AND generation = ? AND image = ?)
+        """,
+        (space, generation, image, space, generation, image),
+    )
+
+
+def copy_gaps(c: Transaction, space: str, old: int, new: int) -> None:
+    """The next generation is made of the rows of this one, and lacks what it lacks."""
+    c.execute(
+        """INSERT OR IGNORE INTO gaps SELECT space, ?, image FROM gaps
+           WHERE space = ? AND generation = ?""",
+        (new, space, old),
+    )
+
+
+def put_space(c: Transaction, name: str, kind: str, recipe: Mapping[str, Any]) -> None:
+    c.execute(
+        "INSERT INTO spaces (name, kind, recipe) VALUES (?, ?, ?)",
+        (name, kind, json.dumps(dict(recipe))),
+    )
+
+
+def put_setting(c: Transaction, key: str, value: Any) -> None:
+    c.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (key, json.dumps(value)))
+
+
+def drop_setting(c: Transaction, key: str) -> None:
+    c.execute("DELETE FROM settings WHERE key = ?", (key,))
+
+
+def drop_space(c: Transaction, name: str) -> None:
+    """Forget a space and all that was made in it."""
+    c.execute("DELETE FROM vectors WHERE space = ?", (name,))
+    c.execute("DELETE FROM segments WHERE space = ?", (name,))
+    c.execute("DELETE FROM spaces WHERE name = ?", (name,))
+    # Readers forget what they know by its name: another space may come to bear it.
+    c.execute(
+        """INSERT INTO settings VALUES (?, '1')
+           ON CONFLICT (key) DO UPDATE
+           SET value = CAST(CAST(settings.value AS INTEGER) + 1 AS TEXT)""",
+        (SPACES_DROPPED,),
+    )
+    forget_space(c, name)
+
+
+def switch_generation(
+    c: Transaction,
+    space: str,
+    number: int,
+    *,
+    width: int,
+    n_pictures: int,
+    files: Mapping[str, str],
+) -> None:
+    """The next generation becomes the live one; what belonged to older ones is forgotten."""
+    c.execute(
+        "INSERT OR REPLACE INTO generations VALUES (?, ?, ?, ?, ?)",
+        (space, number, width, n_pictures, json.dumps(dict(files))),
+    )
+    c.execute("UPDATE spaces SET generation = ? WHERE name = ?", (number, space))
+    c.execute("DELETE FROM generations WHERE space = ? AND number < ?", (space, number))
+    c.execute("DELETE FROM vectors WHERE space = ? AND generation < ?", (space, number))
+    c.execute("DELETE FROM segments WHERE space = ? AND generation < ?", (space, number))
+    c.execute("DELETE FROM gaps WHERE space = ? AND generation < ?", (space, number))
+    forget_older(c, space, number)
+
+
+def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, str]) -> None:
+    """What belongs to a generation beside its segments."""
+    c.execute(
+        "UPDATE generations SET files = ? WHERE space = ? AND number = ?",
+        (json.dumps(dict(files)), space, generation),
+    )
+
+
+def drop_unfinished(c: Transaction) -> None:
+    """Vectors and segments of generations that were being built when their job died."""
+    for table in ("vectors", "segments", "gaps"):
+        c.execute(
+            f"""DELETE FROM {table} WHERE generation >
+                (SELECT generation FROM spaces WHERE name = {table}.space)"""
+        )
+    forget_unfinished(c)
+
+
+def put_segment(
+    c: Transaction, name: str, space: str, generation: int, n_pictures: int, n_bytes: int
+) -> None:
+    c.execute(
+        "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
+        (name, space, generation, n_pictures, n_bytes),
+    )
+
+
+def drop_vectors(c: Transaction, numbers: Sequence[int]) -> None:
+    """Fresh rows that a segment holds from now on."""
+    c.executemany("DELETE FROM vectors WHERE number = ?", [(number,) for number in numbers])
+
+
+def drop_segments(c: Transaction, names: Iterable[str]) -> None:
+    gone = [(name,) for name in names]
+    c.executemany("DELETE FROM segments WHERE name = ?", gone)
+    c.executemany("DELETE FROM compacted WHERE segment = ?", gone)

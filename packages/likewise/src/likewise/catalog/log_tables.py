@@ -1,0 +1,330 @@
+"""The catalog's tables of the loop: log, profiles, subjects, codes, given weights, checkpoints.
+
+A *subject* is a picture the log speaks of, in the collection or not, known by its content.  Its
+*codes* are its vectors as they were ranked in a generation: replay reads them and nothing else,
+so that what was learned does not depend on pictures that come and go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from likewise.catalog.acting import signature
+from likewise.catalog.names import plain_name
+from likewise.catalog.store import Store, Transaction, marks, parts
+from likewise.catalog.sums import LINE, START, blob_sum, check_blob, check_line, line_digest
+
+# Tags belong to the collection: no profile learns from these lines, or rolls them back.
+_NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
+
+
+class ProfileRow(NamedTuple):
+    """A profile; a copy begins with what its ``parent`` had at ``parent_position``."""
+
+    name: str
+    base: str
+    made: str
+    parent: str | None
+    parent_position: int
+
+
+class Entry(NamedTuple):
+    """One line of the log."""
+
+    number: int
+    profile: str
+    kind: str
+    made: str
+    session: int
+    body: Mapping[str, Any]
+
+
+# -- reads ----------------------------------------------------------------------------------
+
+
+def profiles(store: Store) -> dict[str, ProfileRow]:
+    rows = store.all("SELECT * FROM profiles ORDER BY name")
+    return {
+        row["name"]: ProfileRow(
+            row["name"], row["base"], row["made"], row["parent"], row["parent_position"]
+        )
+        for row in rows
+    }
+
+
+def last_entry(store: Store, profile: str) -> int:
+    """The newest line of a profile's own log; 0 when it has none."""
+    return int(store.one("SELECT max(number) FROM log WHERE profile = ?", (profile,)) or 0)
+
+
+def entries(store: Store, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
+    """Lines of a profile's own log behind number ``after``, in order; none about tags."""
+    rows = store.all(
+        f"""SELECT {LINE} FROM log WHERE profile = ? AND number > ?
+            AND number <= coalesce(?, number) AND {_NO_TAGS} ORDER BY number""",
+        (profile, after, upto),
+    )
+    return [
+        Entry(r["number"], r["profile"], r["kind"], r["made"], r["session"], json.loads(r["body"]))
+        for r in map(check_line, rows)
+    ]
+
+
+def last_line(store: Store) -> int:
+    """The newest line of the whole log; 0 when it is empty."""
+    return int(store.one("SELECT max(number) FROM log") or 0)
+
+
+def last_session(store: Store, profile: str) -> tuple[int, str] | None:
+    """(session, time) of the newest line of a profile."""
+    rows = store.all(
+        f"""SELECT session, made FROM log WHERE profile = ? AND {_NO_TAGS}
+            ORDER BY number DESC LIMIT 1""",
+        (profile,),
+    )
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
+def subject_of(store: Store, key: bytes) -> int | None:
+    found = store.one("SELECT id FROM subjects WHERE key = ?", (key,))
+    return None if found is None else int(found)
+
+
+def text_subjects(store: Store) -> dict[int, str]:
+    """Subjects that are typed texts, and the text of each."""
+    rows = store.all("SELECT subject, text FROM subject_texts ORDER BY subject")
+    return {row[0]: row[1] for row in rows}
+
+
+def subjects_in_collection(store: Store, subjects: Iterable[int]) -> dict[int, int]:
+    """Subject to picture, for those that are in the collection now."""
+    found: dict[int, int] = {}
+    for part in parts(sorted(subjects)):
+        rows = store.all(
+            f"""SELECT s.id, i.id FROM subjects s JOIN images i ON i.hash = s.key
+                WHERE s.id IN ({marks(part)})""",
+            part,
+        )
+        found |= {row[0]: row[1] for row in rows}
+    return found
+
+
+def jpeg_of(store: Store, subject: int) -> bytes | None:
+    found = store.one("SELECT jpeg FROM subjects WHERE id = ?", (subject,))
+    return None if found is None else bytes(found)
+
+
+def codes(store: Store, space: str, generation: int, subjects: Iterable[int]) -> dict[int, bytes]:
+    """Vectors of subjects in a generation; those without one are left out."""
+    found: dict[int, bytes] = {}
+    for part in parts(sorted(set(subjects))):
+        rows = store.all(
+            f"""SELECT subject, vector, sum FROM codes
+                WHERE space = ? AND generation = ? AND subject IN ({marks(part)})""",
+            (space, generation, *part),
+        )
+        found |= {
+            subject: check_blob(vector, due, space, generation, subject)
+            for subject, vector, due in rows
+        }
+    return found
+
+
+def subjects_without_code(
+    store: Store, space: str, old: int, new: int
+) -> list[tuple[int, bytes | None]]:
+    """Subjects without a code in the new generation, each with its old one if it has one."""
+    rows = store.all(
+        """SELECT s.id, a.vector, a.sum FROM subjects s LEFT JOIN codes a
+           ON a.subject = s.id AND a.space = ? AND a.generation = ?
+           WHERE NOT EXISTS (SELECT 1 FROM codes b WHERE b.space = ? AND b.generation = ?
+                             AND b.subject = s.id) ORDER BY s.id""",
+        (space, old, space, new),
+    )
+    return [
+        (subject, None if vector is None else check_blob(vector, due, space, old, subject))
+        for subject, vector, due in rows
+    ]
+
+
+def imported_weights(store: Store, entry: int, space: str, generation: int) -> bytes | None:
+    """Weights that came in whole (imported, or learned in one go), as a blob."""
+    rows = store.all(
+        "SELECT weights, sum FROM given WHERE entry = ? AND space = ? AND generation = ?",
+        (entry, space, generation),
+    )
+    return check_blob(rows[0][0], rows[0][1], space, generation, entry) if rows else None
+
+
+def all_imported_weights(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
+    rows = store.all(
+        "SELECT entry, weights, sum FROM given WHERE space = ? AND generation = ? ORDER BY entry",
+        (space, generation),
+    )
+    return [
+        (entry, check_blob(weights, due, space, generation, entry)) for entry, weights, due in rows
+    ]
+
+
+def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
+    """Histories with a checkpoint, and how many items each has folded."""
+    rows = store.all(
+        "SELECT history, n_items FROM checkpoints WHERE space = ? AND generation = ?",
+        (space, generation),
+    )
+    return {bytes(row[0]): row[1] for row in rows}
+
+
+def checkpoint(store: Store, space: str, generation: int, history: bytes) -> bytes | None:
+    """A kept state; one that is not what was written counts as none, since the log has it all."""
+    rows = store.all(
+        """SELECT state, sum, n_items FROM checkpoints
+           WHERE space = ? AND generation = ? AND history = ?""",
+        (space, generation, history),
+    )
+    for state, due, n_items in rows:
+        if blob_sum(state, space, generation, history, n_items) == due:
+            return bytes(state)
+    return None
+
+
+def compacted_segments(store: Store, profile: str) -> dict[str, tuple[str, int]]:
+    """Segment to (its smaller copy for a profile, bytes)."""
+    rows = store.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
+    return {row[0]: (plain_name(row[1]), row[2]) for row in rows}
+
+
+# -- writes, inside ``Store.write`` ----------------------------------------------------------
+
+
+def put_profile(
+    c: Transaction, name: str, base: str, made: str, parent: str | None, position: int
+) -> None:
+    c.execute("INSERT INTO profiles VALUES (?, ?, ?, ?, ?)", (name, base, made, parent, position))
+
+
+def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
+    row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
+    if row is not None:
+        # It was in the collection once, and is asked about from outside now.
+        if jpeg is not None:
+            c.execute("UPDATE subjects SET jpeg = ? WHERE id = ? AND jpeg IS NULL", (jpeg, row[0]))
+        return int(row[0])
+    cursor = c.execute("INSERT INTO subjects (key, jpeg) VALUES (?, ?)", (key, jpeg))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def put_subject_text(c: Transaction, subject: int, text: str) -> None:
+    """The text that a subject is; the first way it was typed stays."""
+    c.execute("INSERT OR IGNORE INTO subject_texts VALUES (?, ?)", (subject, text))
+
+
+def put_code(c: Transaction, subject: int, space: str, generation: int, vector: bytes) -> bool:
+    """The first code of a subject stays: replay must read what was learned from.
+
+    Gives whether this is the first.
+    """
+    made = c.execute(
+        "INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?, ?)",
+        (subject, space, generation, vector, blob_sum(vector, space, generation, subject)),
+    )
+    return made.rowcount > 0
+
+
+def append_entry(
+    c: Transaction,
+    profile: str,
+    kind: str,
+    made: str,
+    session: int | None,
+    body: Mapping[str, Any],
+) -> int:
+    """A new line of the log; gives its number.  No session begins one, named by this line.
+
+    It says with which key it was written, where it was one of the named ones.
+    """
+    text = json.dumps({**body, **signature()}, separators=(",", ":"))
+    cursor = c.execute(
+        "INSERT INTO log (profile, kind, made, session, body) VALUES (?, ?, ?, ?, ?)",
+        (profile, kind, made, session or 0, text),
+    )
+    number = cursor.lastrowid
+    assert number is not None
+    before = c.execute(
+        "SELECT digest FROM log WHERE number < ? ORDER BY number DESC LIMIT 1", (number,)
+    ).fetchone()
+    session = number if session is None else session
+    digest = line_digest(
+        START if before is None else before[0], number, profile, kind, made, session, text
+    )
+    c.execute("UPDATE log SET session = ?, digest = ? WHERE number = ?", (session, digest, number))
+    return number
+
+
+def put_imported_weights(
+    c: Transaction, entry: int, space: str, generation: int, weights: bytes
+) -> None:
+    c.execute(
+        "INSERT OR REPLACE INTO given VALUES (?, ?, ?, ?, ?)",
+        (entry, space, generation, weights, blob_sum(weights, space, generation, entry)),
+    )
+
+
+def put_checkpoint(
+    c: Transaction, space: str, generation: int, history: bytes, n_items: int, state: bytes
+) -> None:
+    due = blob_sum(state, space, generation, history, n_items)
+    c.execute(
+        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?)",
+        (space, generation, history, n_items, state, due),
+    )
+
+
+def drop_checkpoints(
+    c: Transaction, space: str, generation: int, histories: Iterable[bytes]
+) -> None:
+    c.executemany(
+        "DELETE FROM checkpoints WHERE space = ? AND generation = ? AND history = ?",
+        [(space, generation, history) for history in histories],
+    )
+
+
+def drop_every_checkpoint(c: Transaction, space: str) -> None:
+    c.execute("DELETE FROM checkpoints WHERE space = ?", (space,))
+
+
+def put_compacted(c: Transaction, segment: str, profile: str, name: str, n_bytes: int) -> None:
+    c.execute("INSERT OR REPLACE INTO compacted VALUES (?, ?, ?, ?)",
+              (segment, profile, name, n_bytes))  # fmt: skip
+
+
+def drop_compacted(c: Transaction, profile: str) -> None:
+    c.execute("DELETE FROM compacted WHERE profile = ?", (profile,))
+
+
+_PER_GENERATION = ("codes", "given", "checkpoints")
+
+
+def forget_older(c: Transaction, space: str, number: int) -> None:
+    """A generation became the live one: what replay needed for older ones goes."""
+    for table in _PER_GENERATION:
+        c.execute(f"DELETE FROM {table} WHERE space = ? AND generation < ?", (space, number))
+    c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
+
+
+def forget_unfinished(c: Transaction) -> None:
+    """What was made for generations whose job died."""
+    for table in _PER_GENERATION:
+        c.execute(
+            f"""DELETE FROM {table} WHERE generation >
+                (SELECT generation FROM spaces WHERE name = {table}.space)"""
+        )
+
+
+def forget_space(c: Transaction, space: str) -> None:
+    for table in _PER_GENERATION:
+        c.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+    c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")

@@ -1,0 +1,140 @@
+"""Pictures as people name them, and what the catalog knows about them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from likewise.catalog import filters, listing
+from likewise.catalog.changes import put_setting
+from likewise.catalog.content import digest_of_file, is_text
+from likewise.catalog.filters_and_metadata import absolute, plain_where
+from likewise.catalog.store import FileRow, ImageRow, Store
+from likewise.errors import InvalidInput, LostPicture, UnknownPicture
+
+_SECRET = "server_secret"
+
+PictureName = int | str | os.PathLike[str]
+"""A picture of the collection: its id, or the path of its file."""
+
+
+class Pictures:
+    """The pictures of a collection: ids by name, rows, dates, pages of a sorted list."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def id_of(self, picture: PictureName) -> int:
+        """The id of a picture given by id or path."""
+        if isinstance(picture, int | np.integer) and not isinstance(picture, bool):
+            if self._store.image(int(picture)) is None:
+                raise UnknownPicture(f"there is no picture with id {picture}")
+            return int(picture)
+        if not isinstance(picture, str | os.PathLike):
+            raise InvalidInput(f"{picture!r} is no picture; an id or a path expected")
+        place = str(absolute(picture))
+        row = self._store.file(place) if is_text(place) else None
+        if row is None or row.image is None:
+            raise UnknownPicture(f"{place} is not in the collection")
+        return row.image
+
+    def ids_of(self, pictures: Iterable[PictureName], name: str) -> list[int]:
+        """The ids of several pictures, each once; ``name`` is what the caller calls them."""
+        if isinstance(pictures, str | bytes | os.PathLike) or not isinstance(pictures, Iterable):
+            raise InvalidInput(f"{name} is {pictures!r}; a list of pictures expected")
+        given = list(pictures)
+        if given and all(type(picture) is int for picture in given):
+            # Pictures that were shown can be thousands: one look at the catalog for all.
+            ids = list(dict.fromkeys(picture for picture in given if isinstance(picture, int)))
+            here = self._store.present(ids)
+            if len(here) == len(ids):
+                return ids
+        return list(dict.fromkeys(map(self.id_of, given)))
+
+    def row(self, picture: PictureName) -> ImageRow:
+        """What the catalog knows about a picture."""
+        row = self._store.image(self.id_of(picture))
+        assert row is not None
+        return row
+
+    def rows(self, ids: Iterable[int]) -> Mapping[int, ImageRow]:
+        """What the catalog knows about pictures, by id; those that are gone are left out."""
+        return self._store.images(ids)
+
+    def all(self) -> Iterable[ImageRow]:
+        """Every picture, by id."""
+        return self._store.every_image()
+
+    def page(
+        self,
+        *,
+        sort: str = "date",
+        descending: bool = True,
+        where: Mapping[str, Any] | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> tuple[int, list[ImageRow]]:
+        """How many pictures there are (with these conditions), and one page of them in order."""
+        conditions = plain_where(where) if where else {}
+        total, ids = listing.list_images(self._store, conditions, sort, descending, offset, limit)
+        rows = self._store.images(ids)
+        return total, [rows[i] for i in ids if i in rows]
+
+    def dates(self, ids: Iterable[int]) -> Mapping[int, str]:
+        """When pictures were taken, where that is known; by id, as ISO text."""
+        return listing.dates_of(self._store, ids)
+
+    def content_key(self, picture: int) -> bytes:
+        """What names the content of a picture: the same bytes, the same key."""
+        key = self._store.hash_of(self.id_of(picture))
+        assert key is not None
+        return key
+
+    def file_of(self, picture: int) -> str:
+        """A file that holds the picture now: as large and as old as it was, else of the same
+        content."""
+        said = "no file holds this picture any more"
+        for path in self._store.files_of(picture):
+            row = self._store.file(path)
+            if row is None:
+                continue  # removed in this very moment
+            try:
+                now = os.stat(path)
+                if (now.st_size, now.st_mtime_ns) == (row.size, row.mtime_ns) or (
+                    now.st_size == row.size and digest_of_file(path) == self._store.hash_of(picture)
+                ):
+                    return path
+                said = "the picture's file is not what it was"
+            except OSError as error:
+                said = f"the picture's file cannot be read: {error.strerror}"
+        raise LostPicture(f"{said}; sync the collection")
+
+    def problems(self) -> list[FileRow]:
+        """Files that were met and could not be used, with the reason."""
+        return self._store.problems()
+
+    def find_folders(self, name: str) -> list[str]:
+        """Folders that a filter by this path, name or part of a name means."""
+        return filters.find_folders(self._store, name)
+
+    def folders(self) -> list[str]:
+        """Folders that hold pictures, by path."""
+        return [row[0] for row in self._store.all("SELECT DISTINCT folder FROM files ORDER BY 1")]
+
+    def roots(self) -> list[str]:
+        """Folders and files that were added, by path."""
+        return self._store.roots()
+
+    def secret(self) -> bytes:
+        """Bytes only this collection knows, made up once: for names of pictures that
+        nobody can guess."""
+        found = self._store.setting(_SECRET)
+        if found is None:
+            with self._store.write() as c:
+                found = self._store.setting(_SECRET) or secrets.token_hex(16)
+                put_setting(c, _SECRET, found)
+        return bytes.fromhex(found)

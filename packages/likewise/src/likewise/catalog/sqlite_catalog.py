@@ -1,0 +1,385 @@
+"""A catalog in a file of SQLite in WAL mode: what a collection begins with.
+
+Connections are made per thread.  A catalog that was moved to PostgreSQL says so itself: its schema
+has the number ``MOVED``, which no version of Likewise takes for its own, so that neither an old
+copy nor a process that had it open writes to it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from likewise.catalog import jobs, sums
+from likewise.catalog.connections import connect, is_writable, retell
+from likewise.catalog.schema import MIGRATIONS
+from likewise.catalog.schema_check import check_schema
+from likewise.catalog.written_index import FIELDS, refresh_written
+from likewise.errors import (
+    CollectionBusy,
+    CollectionError,
+    DamagedCollection,
+    ReadOnlyCollection,
+)
+
+FILE = "catalog.sqlite"
+BUSY_SECONDS = 30.0
+MOVED = 1_000_000
+"""The number of the schema of a catalog that lives elsewhere by now."""
+
+
+class SQLiteCatalog:
+    """A catalog in one file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self.root = path.parent
+        self.read_only = path.exists() and not is_writable(path)
+        self._local = threading.local()
+        self._open: list[tuple[threading.Thread, sqlite3.Connection]] = []
+        self._lock = threading.Lock()
+
+    @classmethod
+    def create(cls, path: Path, settings: Mapping[str, Any]) -> SQLiteCatalog:
+        """A new, empty catalog."""
+        # What people keep in a collection is theirs: names of pictures, small copies of them, what
+        # they said.  The journal gets the rights of the file.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        catalog = cls(path)
+        try:
+            connection = catalog.connect()
+            connection.execute("PRAGMA journal_mode = WAL")
+            catalog._migrate(connection)
+        except sqlite3.Error as error:
+            raise retell(error, path) from error
+        with catalog.write() as c:
+            c.executemany(
+                "INSERT INTO settings VALUES (?, ?)",
+                [(key, json.dumps(value)) for key, value in settings.items()],
+            )
+        return catalog
+
+    @classmethod
+    def open(cls, path: Path) -> SQLiteCatalog:
+        """An existing catalog, brought up to this version's schema."""
+        if not path.is_file():
+            raise CollectionError(f"{path.parent} is not a collection (it has no {FILE})")
+        catalog = cls(path)
+        try:
+            connection = catalog.connect()
+            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+                raise DamagedCollection(f"{path} is empty; restore it from a backup")
+            catalog._migrate(connection)
+            check_schema(connection, MIGRATIONS, str(path))
+            if catalog.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
+                with catalog.write():
+                    pass  # an index that a migration left empty is filled by any transaction
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            catalog.close()
+            told = retell(error, path)
+            if isinstance(told, CollectionError):
+                raise told from error
+            raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
+        except BaseException:
+            catalog.close()
+            raise
+        return catalog
+
+    def fold_journal(self) -> None:
+        """Bring everything from the write-ahead log into the file itself."""
+        try:
+            self.connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise retell(error, self.path) from error
+
+    def close(self) -> None:
+        with self._lock:
+            for _, connection in self._open:
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def connect(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if found is not None:
+            # A file that cannot be locked is read as one that never changes; where it did, anew.
+            if self._local.fixed is None or self._local.fixed == _state_of(self.path):
+                return found
+            if found.in_transaction:
+                return found
+        connection, fixed = connect(self.path, BUSY_SECONDS, read_only=self.read_only)
+        self._local.connection, self._local.ledger = connection, None
+        self._local.fixed = _state_of(self.path) if fixed else None
+        with self._lock:
+            # A server's threads come and go; their connections would stay open for ever.
+            for thread, left in self._open:
+                if not thread.is_alive():
+                    left.close()
+            self._open = [pair for pair in self._open if pair[0].is_alive()]
+            self._open.append((threading.current_thread(), connection))
+        return connection
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        return self.connect()
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == MOVED:
+            raise CollectionError(
+                f"{self.path} is what was left behind when the catalog moved to PostgreSQL; open "
+                "the collection's folder"
+            )
+        if version > len(MIGRATIONS):
+            raise CollectionError(
+                f"{self.path} has schema {version}; this Likewise knows {len(MIGRATIONS)}. "
+                "Use a newer Likewise"
+            )
+        if version < len(MIGRATIONS) and self.read_only:
+            raise ReadOnlyCollection(
+                f"{self.root} is of an earlier Likewise and read-only; open it once where it can "
+                "be written, or restore a copy"
+            )
+        for number in range(version, len(MIGRATIONS)):
+            try:
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;{MIGRATIONS[number]};PRAGMA user_version = {number + 1};"
+                )
+                if number + 1 == len(MIGRATIONS):
+                    sums.seal(connection)
+                connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                # Another process may have been first, while this one waited for its turn.
+                if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
+                    if "fts5" in str(error):
+                        raise CollectionError(
+                            f"SQLite {sqlite3.sqlite_version} of this Python was built without "
+                            "FTS5, which the index of words needs; use another Python"
+                        ) from error
+                    raise
+
+    @contextmanager
+    def write(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction that readers notice; nothing of it remains after an error.
+
+        In WAL mode a commit survives the death of the process; ``durable`` makes it survive a
+        power cut too.
+        """
+        if self.read_only:
+            raise ReadOnlyCollection(f"{self.root} is read-only: it can be searched, not changed")
+        connection = self.connect()
+        if durable:
+            connection.execute("PRAGMA synchronous = FULL")
+        try:
+            ledger = self._begin(connection)
+            try:
+                yield connection
+                refresh_written(connection, put_documents)
+                connection.execute("UPDATE revision SET number = number + 1")
+                ledger.write()
+                connection.execute("COMMIT")
+            except BaseException as error:
+                # On a full disk SQLite has rolled back already; the first error is the one to see.
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                ledger.forget()
+                if isinstance(error, sqlite3.Error):
+                    self._leave_if_read_only(error)
+                    told = retell(error, self.path)
+                    if told is not error:
+                        raise told from error
+                raise
+        finally:
+            if durable:
+                with suppress(sqlite3.Error):
+                    connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _leave_if_read_only(self, error: sqlite3.Error) -> None:
+        """Leave a connection that can only read, since its disk failed when it was opened: the
+        next one may write."""
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        connection: sqlite3.Connection = self._local.connection
+        if code & 0xFF == sqlite3.SQLITE_READONLY and not connection.in_transaction:
+            self._local.connection = None
+            with self._lock:
+                self._open = [pair for pair in self._open if pair[1] is not connection]
+            connection.close()
+
+    def _begin(self, connection: sqlite3.Connection) -> sums.Ledger:
+        try:
+            ledger: sums.Ledger | None = self._local.ledger
+            if ledger is None:
+                # Outside the transaction, which would take its triggers away when it fails.
+                ledger = self._local.ledger = sums.Ledger(connection)
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            if "locked" not in str(error):
+                self._leave_if_read_only(error)
+                raise retell(error, self.path) from error
+            raise CollectionBusy(
+                f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
+            ) from error
+        try:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == MOVED:
+                raise CollectionError(
+                    f"the catalog of {self.root} moved to PostgreSQL meanwhile; start Likewise "
+                    "again"
+                )
+            if version != len(MIGRATIONS):
+                # Rows written by older rules would be rows without their sums.
+                raise CollectionError(
+                    f"{self.path} was brought to schema {version} meanwhile; start Likewise again"
+                )
+            ledger.forget()
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        return ledger
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads inside see one and the same state."""
+        connection = self.connect()
+        connection.execute("BEGIN")
+        try:
+            self.one("SELECT number FROM revision")
+            yield
+        finally:
+            # Nothing was written.  An error of the disk may have ended it: that is the one to see.
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """What SQLite finds wrong inside is told in the words of a collection."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise retell(error, self.path) from error
+
+    def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
+        try:
+            return self.connect().execute(sql, parameters).fetchall()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise retell(error, self.path) from error
+
+    def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        try:
+            row = self.connect().execute(sql, parameters).fetchone()
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise retell(error, self.path) from error
+        return None if row is None else row[0]
+
+    def find_words(
+        self, field: str, words: Sequence[str], beginnings: bool, most: int
+    ) -> list[int]:
+        """Pictures that have one of the words in a field, by id.
+
+        What somebody typed is data here: it goes into FTS5 inside quotes, never as syntax.
+        """
+        assert field in FIELDS
+        asked = [_quoted(word) for word in words]
+        if beginnings:
+            asked[0] = f"{asked[0]} *"
+        text = f"{field} : ({' OR '.join(asked)})"
+        rows = self.all(
+            "SELECT rowid FROM written WHERE written MATCH ? ORDER BY rowid LIMIT ?", (text, most)
+        )
+        return [row[0] for row in rows]
+
+    def integrity(self) -> list[str]:
+        """What SQLite itself and the checksums find wrong; empty when all is well."""
+        found = [row[0] for row in self.all("PRAGMA integrity_check")]
+        broken = self.all("PRAGMA foreign_key_check")
+        return [
+            *(text for text in found if text != "ok"),
+            *(
+                f"table {row[0]}, row {row[1]} refers to a row of {row[2]} that is not there"
+                for row in broken
+            ),
+            *self._compare_sums(),
+        ]
+
+    def _compare_sums(self) -> list[str]:
+        try:
+            return sums.compare(self.connect())
+        except sqlite3.Error as error:
+            return [f"the checksums cannot be compared: {error}"]
+
+    def check_index_of_words(self) -> list[str]:
+        """Whether the pages of the index of words say what its documents do."""
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
+            connection = self.connect()
+            if self.read_only or connection.in_transaction:
+                # The check is a write to SQLite, so that it needs a catalog that may be written.
+                connection.backup(copy)
+                connection = copy
+            try:
+                connection.execute("BEGIN")
+                connection.execute("INSERT INTO written(written) VALUES ('integrity-check')")
+            except sqlite3.OperationalError as error:
+                if "locked" in str(error):
+                    raise CollectionBusy(f"{self.root} is being written; try again") from error
+                return [f"the index of words cannot be read: {error}"]
+            except sqlite3.DatabaseError as error:
+                return [f"the index of words is damaged: {error}"]
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        return []
+
+    def backup_to(self, path: Path) -> None:
+        """A copy of the state now, in one file."""
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        target = sqlite3.connect(path)
+        try:
+            self.connect().backup(target)
+            target.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            raise retell(error, path) from error
+        finally:
+            target.close()
+
+    def lease(self, job: str, name: str = jobs.FILE) -> AbstractContextManager[None]:
+        """Hold the one lease of the collection: a lock on a file of its folder."""
+        return jobs.lease(self.root, job, name)
+
+    def running_job(self) -> str | None:
+        return jobs.running(self.root)
+
+    def drop(self) -> None:
+        """Nothing to do: the folder holds everything."""
+
+    def watch(self, changed: Callable[[], object]) -> None:
+        """SQLite tells nobody of changes: whoever wants to know looks at the revision."""
+
+
+def put_documents(c: Any, documents: Mapping[int, tuple[str, ...]]) -> None:
+    """Documents of the index of words, none of which is there."""
+    c.executemany(
+        "INSERT INTO written (rowid, tags, suggested, folders, files, camera) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [(image, *fields) for image, fields in documents.items()],
+    )
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
+
+
+def _state_of(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,0 +1,356 @@
+"""The catalog's tables of tags: who says a tag, what people said about it, which tags stand.
+
+A tag stands when some source says it and no person refused it; what a person says counts more than
+any file, and the newest word of a person more than older ones.  ``tags`` holds what stands (one row
+a picture and tag, with the best source), so readers look nowhere else; every write here ends with
+:func:`settle`, which brings it in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from likewise.catalog.store import Store, Transaction, marks, parts
+from likewise.catalog.tag_names import fold_case
+
+USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
+XMP, IPTC, FOLDER, SUGGESTED = "xmp", "iptc", "folder", "suggested"
+SOURCES = (USER, ACCEPTED, FILE, SIDECAR, XMP, IPTC, FOLDER, SUGGESTED)
+"""Where tags come from, the weightiest first: this is the source a tag is listed under."""
+PEOPLE = (USER, ACCEPTED)
+ACCEPT, REJECT, WITHDRAW = "accept", "reject", "withdraw"
+KINDS = (ACCEPT, REJECT, WITHDRAW)
+"""Lines of the log that speak of tags; no profile learns from them."""
+
+
+class TagRow(NamedTuple):
+    """A tag, how many pictures have it, and how many by each source.
+
+    Suggestions nobody confirmed are no tags yet: they are told by their source, and not counted.
+
+    See Also
+    --------
+    Suggestion : a tag a picture may deserve.
+    """
+
+    tag: str
+    pictures: int
+    sources: Mapping[str, int]
+
+
+class Word(NamedTuple):
+    """The newest word of a person about a picture and a tag."""
+
+    accepted: bool
+    source: str
+    line: int
+
+
+Pair = tuple[int, str]
+
+
+# -- reads ----------------------------------------------------------------------------------
+
+
+def tags_of_many(store: Store, ids: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
+    """(tag, source) of pictures, by id; those without tags are left out."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for part in parts(list(ids)):
+        rows = store.all(
+            f"SELECT image, tag, source FROM tags WHERE image IN ({marks(part)}) ORDER BY 1, 2",
+            part,
+        )
+        for row in rows:
+            found.setdefault(row[0], []).append((row[1], row[2]))
+    return found
+
+
+def sources_of(store: Store, image: int) -> dict[str, list[str]]:
+    """The tags that stand for a picture, each with all who say it."""
+    rows = store.all(
+        """SELECT t.tag, s.source FROM tags t JOIN tag_sources s ON s.image = t.image
+           AND s.tag = t.tag WHERE t.image = ? ORDER BY t.tag""",
+        (image,),
+    )
+    found: dict[str, list[str]] = {}
+    for tag, source in rows:
+        found.setdefault(tag, []).append(source)
+    return {tag: sorted(sources, key=rank) for tag, sources in found.items()}
+
+
+def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[TagRow]:
+    """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
+    rows = store.all(
+        "SELECT tag, sum(CASE source WHEN 'suggested' THEN 0 ELSE 1 END) FROM tags "
+        "GROUP BY tag ORDER BY 2 DESC, tag"
+    )
+    if prefix:
+        # Here, since SQLite knows the case of ASCII letters only.
+        plain = fold_case(prefix)
+        rows = [row for row in rows if fold_case(row[0]).startswith(plain)]
+    rows = rows if limit is None else rows[:limit]
+    by_source: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
+    for part in parts(list(by_source)):
+        for tag, source, n in store.all(
+            f"""SELECT tag, source, count(*) FROM tags WHERE tag IN ({marks(part)})
+                GROUP BY tag, source""",
+            part,
+        ):
+            by_source[tag][source] = n
+    return [TagRow(row[0], row[1], _in_order(by_source[row[0]])) for row in rows]
+
+
+def _in_order(sources: Mapping[str, int]) -> dict[str, int]:
+    return {source: sources[source] for source in sorted(sources, key=rank)}
+
+
+def known_tags(store: Store, tags: Sequence[str]) -> set[str]:
+    """Those of the tags that some picture has."""
+    found: set[str] = set()
+    for part in parts(tags):
+        found |= {
+            r[0]
+            for r in store.all(f"SELECT DISTINCT tag FROM tags WHERE tag IN ({marks(part)})", part)
+        }
+    return found
+
+
+def evidence(store: Store, ids: Iterable[int] | None = None) -> dict[int, list[str]]:
+    """Tags that count when others are suggested: all but suggestions nobody confirmed."""
+    found: dict[int, list[str]] = {}
+    sql = "SELECT image, tag FROM tags WHERE source <> 'suggested'"
+    if ids is None:
+        chunks: Iterable[tuple[str, Sequence[Any]]] = [(f"{sql} ORDER BY 1, 2", ())]
+    else:
+        chunks = (
+            (f"{sql} AND image IN ({marks(part)}) ORDER BY 1, 2", part) for part in parts(list(ids))
+        )
+    for text, values in chunks:
+        for image, tag in store.all(text, values):
+            found.setdefault(image, []).append(tag)
+    return found
+
+
+def evidence_number(store: Store) -> int:
+    """Grows with every change of the evidence; 0 when there never was any."""
+    return int(store.one("SELECT max(number) FROM tag_changes") or 0)
+
+
+def changed_since(store: Store, number: int) -> list[int]:
+    """Pictures whose evidence changed behind a number; some may have left."""
+    rows = store.all("SELECT image FROM tag_changes WHERE number > ? ORDER BY number", (number,))
+    return [row[0] for row in rows]
+
+
+def hashes_of(store: Store, ids: Iterable[int]) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    for part in parts(list(ids)):
+        rows = store.all(f"SELECT id, hash FROM images WHERE id IN ({marks(part)})", part)
+        found |= {row[0]: bytes(row[1]) for row in rows}
+    return found
+
+
+def images_of(store: Store, hashes: Iterable[bytes]) -> dict[bytes, int]:
+    """Pictures that are here, by what names their content."""
+    found: dict[bytes, int] = {}
+    for part in parts(list(hashes)):
+        rows = store.all(f"SELECT hash, id FROM images WHERE hash IN ({marks(part)})", part)
+        found |= {bytes(row[0]): row[1] for row in rows}
+    return found
+
+
+def refused_tags(store: Store, digest: bytes) -> set[str]:
+    """Tags a person refused for a picture."""
+    rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND accepted = 0", (digest,))
+    return {row[0] for row in rows}
+
+
+def refused_of_many(store: Store, ids: Iterable[int]) -> dict[int, set[str]]:
+    """Refused tags of pictures, by id; those without are left out."""
+    found: dict[int, set[str]] = {}
+    for part in parts(list(ids)):
+        rows = store.all(
+            f"""SELECT i.id, w.tag FROM images i JOIN tag_words w ON w.hash = i.hash
+                WHERE w.accepted = 0 AND i.id IN ({marks(part)})""",
+            part,
+        )
+        for image, tag in rows:
+            found.setdefault(image, set()).add(tag)
+    return found
+
+
+def words(store: Store) -> dict[tuple[bytes, str], Word]:
+    """Every newest word of a person, as the tables have it."""
+    rows = store.all("SELECT hash, tag, accepted, source, line FROM tag_words")
+    return {(bytes(r[0]), r[1]): Word(bool(r[2]), r[3], r[4]) for r in rows}
+
+
+def picture_files(store: Store) -> list[tuple[str, int]]:
+    """(path, picture) of every file that holds one."""
+    rows = store.all("SELECT path, image FROM files WHERE image IS NOT NULL ORDER BY path")
+    return [(row[0], row[1]) for row in rows]
+
+
+def tags_by_source(store: Store, source: str) -> dict[int, set[str]]:
+    """All that one source says, by picture."""
+    found: dict[int, set[str]] = {}
+    rows = store.all("SELECT image, tag FROM tag_sources WHERE source = ?", (source,))
+    for image, tag in rows:
+        found.setdefault(image, set()).add(tag)
+    return found
+
+
+def suggested_images(store: Store, tag: str) -> list[int]:
+    """Pictures whose only word for a tag is a suggestion."""
+    rows = store.all(
+        "SELECT image FROM tags WHERE tag = ? AND source = 'suggested' ORDER BY image", (tag,)
+    )
+    return [row[0] for row in rows]
+
+
+def loose_tags(store: Store) -> list[str]:
+    """Rows about tags that contradict each other; empty when all is well."""
+    questions = {
+        "picture {} has the tag {!r} that nobody says": """SELECT image, tag FROM tags t
+            WHERE NOT EXISTS (SELECT 1 FROM tag_sources s
+                WHERE s.image = t.image AND s.tag = t.tag)""",
+        "picture {} has the tag {!r} that was refused": """SELECT t.image, t.tag FROM tags t
+            JOIN images i ON i.id = t.image JOIN tag_words w ON w.hash = i.hash AND w.tag = t.tag
+            WHERE w.accepted = 0""",
+        "picture {} lacks the tag {!r} that its sources say": """
+            SELECT s.image, s.tag FROM tag_sources s JOIN images i ON i.id = s.image
+            WHERE NOT EXISTS (SELECT 1 FROM tags t WHERE t.image = s.image AND t.tag = s.tag)
+            AND NOT EXISTS (SELECT 1 FROM tag_words w
+                WHERE w.hash = i.hash AND w.tag = s.tag AND w.accepted = 0)""",
+        "picture {} lacks the tag {!r} that a person gave it": """SELECT i.id, w.tag
+            FROM tag_words w JOIN images i ON i.hash = w.hash
+            WHERE w.accepted = 1 AND NOT EXISTS (SELECT 1 FROM tags t
+                WHERE t.image = i.id AND t.tag = w.tag)""",
+    }
+    return [text.format(*row) for text, sql in questions.items() for row in store.all(sql)]
+
+
+def rank(source: str) -> tuple[int, str]:
+    """The place of a source among all; unknown ones come before suggestions only."""
+    known_ = source in SOURCES
+    return (SOURCES.index(source) if known_ else len(SOURCES) - 2, "" if known_ else source)
+
+
+# -- writes, inside ``Store.write`` ----------------------------------------------------------
+
+
+def put_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
+    """One source says more."""
+    pairs = list(said)
+    c.executemany(
+        "INSERT OR IGNORE INTO tag_sources VALUES (?, ?, ?)",
+        [(image, tag, source) for image, tag in pairs],
+    )
+    settle(c, pairs)
+
+
+def changes_of_source(
+    c: Transaction, source: str, said: Mapping[int, Iterable[str]]
+) -> tuple[list[Pair], list[Pair]]:
+    """(what goes, what comes) where this is all that one source says about these pictures."""
+    gone, come = list[Pair](), list[Pair]()
+    for image, tags in said.items():
+        rows = c.execute(
+            "SELECT tag FROM tag_sources WHERE image = ? AND source = ?", (image, source)
+        )
+        before, now = {row[0] for row in rows}, set(tags)
+        gone += [(image, tag) for tag in sorted(before - now)]
+        come += [(image, tag) for tag in sorted(now - before)]
+    return gone, come
+
+
+def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]]) -> int:
+    """All that one source says about these pictures, from now on; gives how many rows moved."""
+    gone, come = changes_of_source(c, source, said)
+    drop_sources(c, source, gone)
+    put_sources(c, source, come)
+    return len(gone) + len(come)
+
+
+def drop_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
+    """One source says these no more."""
+    pairs = list(said)
+    c.executemany(
+        "DELETE FROM tag_sources WHERE image = ? AND tag = ? AND source = ?",
+        [(image, tag, source) for image, tag in pairs],
+    )
+    settle(c, pairs)
+
+
+def put_word(c: Transaction, digest: bytes, tag: str, word: Word | None) -> None:
+    """What a person said last about a picture and a tag; None: nothing that stands."""
+    if word is None:
+        c.execute("DELETE FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag))
+    else:
+        c.execute("INSERT OR REPLACE INTO tag_words VALUES (?, ?, ?, ?, ?)", (digest, tag, *word))
+    row = c.execute("SELECT id FROM images WHERE hash = ?", (digest,)).fetchone()
+    if row is not None:
+        _apply(c, row[0], tag, word)
+
+
+def word_of(c: Transaction, digest: bytes, tag: str) -> tuple[bool, str] | None:
+    """(accepted, source) of a person's newest word, if there is one."""
+    row = c.execute(
+        "SELECT accepted, source FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
+    ).fetchone()
+    return None if row is None else (bool(row[0]), row[1])
+
+
+def line_of_word(c: Transaction, digest: bytes, tag: str) -> int | None:
+    """The line that a person's newest word is in, if there is one."""
+    row = c.execute(
+        "SELECT line FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _apply(c: Transaction, image: int, tag: str, word: Word | None) -> None:
+    """A person's word among the sources of a picture that is here."""
+    c.execute(
+        f"DELETE FROM tag_sources WHERE image = ? AND tag = ? AND source IN ({marks(PEOPLE)})",
+        (image, tag, *PEOPLE),
+    )
+    if word is not None and word.accepted:
+        c.execute("INSERT INTO tag_sources VALUES (?, ?, ?)", (image, tag, word.source))
+    settle(c, [(image, tag)])
+
+
+def restore_tags(c: Transaction, image: int, digest: bytes) -> None:
+    """A picture is new here: what people said about the same content earlier counts again."""
+    rows = c.execute(
+        "SELECT tag, accepted, source, line FROM tag_words WHERE hash = ?", (digest,)
+    ).fetchall()
+    for tag, accepted, source, line in rows:
+        _apply(c, image, tag, Word(bool(accepted), source, line))
+
+
+def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
+    """Bring ``tags`` in step with what is said about these pictures and tags."""
+    for image, tag in pairs:
+        no = c.execute(
+            """SELECT 1 FROM tag_words w JOIN images i ON i.hash = w.hash
+               WHERE i.id = ? AND w.tag = ? AND w.accepted = 0""",
+            (image, tag),
+        ).fetchone()
+        rows = c.execute(
+            "SELECT source FROM tag_sources WHERE image = ? AND tag = ?", (image, tag)
+        ).fetchall()
+        if no is not None or not rows:
+            c.execute("DELETE FROM tags WHERE image = ? AND tag = ?", (image, tag))
+            continue
+        best = min((row[0] for row in rows), key=rank)
+        now = c.execute(
+            "SELECT source FROM tags WHERE image = ? AND tag = ?", (image, tag)
+        ).fetchone()
+        # Plain statements only: a conflict clause here (OR …, an upsert) would take the place of
+        # the one inside the triggers.  And what stays as it is must trigger nothing.
+        if now is None:
+            c.execute("INSERT INTO tags VALUES (?, ?, ?)", (image, tag, best))
+        elif now[0] != best:
+            c.execute("UPDATE tags SET source = ? WHERE image = ? AND tag = ?", (best, image, tag))

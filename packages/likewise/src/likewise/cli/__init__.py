@@ -1,0 +1,15 @@
+"""The command line: parse, call, render.  No numerics here."""
+
+from typing import TYPE_CHECKING
+
+from likewise_methods.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from likewise.cli.entry import main as main
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "likewise.cli.entry": ["main"],
+    },
+)

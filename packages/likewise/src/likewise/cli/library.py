@@ -1,0 +1,168 @@
+"""Commands about pictures as a library: star, favourite, hide, and albums."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from likewise.cli.options import DEFAULT, Json, Where, open_collection
+from likewise.cli.output import echo_json, plural, printable, say
+from likewise.cli.pictures import choose_pictures
+from likewise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+
+Pictures = Annotated[
+    list[str], typer.Argument(help="Ids or paths; a folder means all pictures in it.")
+]
+Name = Annotated[str, typer.Argument(help="The name of the album.")]
+
+album = typer.Typer(no_args_is_help=True, help="Albums: lists of pictures with a name.")
+
+
+def star(
+    stars: Annotated[int, typer.Argument(min=0, max=5, help="0 (none) to 5.")],
+    pictures: Pictures,
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Give pictures stars, from 0 to 5; 'likewise search … --where stars=3' asks for them."""
+    with open_collection(collection) as col:
+        done = col.library.star(_wanted(col, pictures), stars)
+    _tell(len(done.before), f"now {'without stars' if not stars else plural(stars, 'star')}", json_)
+
+
+def favourite(
+    pictures: Pictures,
+    collection: Where = DEFAULT,
+    remove: Annotated[bool, typer.Option("--remove", help="No favourites any more.")] = False,
+    json_: Json = False,
+) -> None:
+    """Make pictures favourites."""
+    with open_collection(collection) as col:
+        done = col.library.favour(_wanted(col, pictures), not remove)
+    _tell(len(done.before), "no longer favourites" if remove else "now favourites", json_)
+
+
+def hide(
+    pictures: Pictures,
+    collection: Where = DEFAULT,
+    show: Annotated[bool, typer.Option("--show", help="Show them again.")] = False,
+    json_: Json = False,
+) -> None:
+    """Leave pictures out of searches, lists and maps; files and collection keep them."""
+    with open_collection(collection) as col:
+        done = col.library.hide(_wanted(col, pictures), not show)
+    _tell(len(done.before), "shown again" if show else "hidden", json_)
+
+
+@album.command("list")
+def list_(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """All albums, with how many pictures each has."""
+    with open_collection(collection) as col:
+        rows = col.library.albums()
+    if json_:
+        echo_json([{"name": row.name, "pictures": row.pictures} for row in rows])
+        return
+    for row in rows:
+        say(f"{row.pictures:>7,}  {printable(row.name)}")
+    say(
+        plural(len(rows), "album") if rows else "No albums yet: 'likewise album add NAME PICTURES'."
+    )
+
+
+@album.command()
+def add(name: Name, pictures: Pictures, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Put pictures into an album; it is made where there is none of that name."""
+    with open_collection(collection) as col:
+        done = col.library.add_to_album(name, _wanted(col, pictures))
+    _tell(len(done.pictures), f"put into {done.album!r}", json_)
+
+
+@album.command()
+def take(name: Name, pictures: Pictures, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Take pictures out of an album."""
+    with open_collection(collection) as col:
+        done = col.library.take_from_album(name, _wanted(col, pictures))
+    _tell(len(done.pictures), f"taken out of {name!r}", json_)
+
+
+@album.command()
+def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """The pictures of an album."""
+    with open_collection(collection) as col:
+        if name not in {row.name for row in col.library.albums()}:
+            raise InvalidInput(f"there is no album {name!r}; 'likewise album list' shows all")
+        _, rows = col.pictures.page(where={"album": name}, limit=1_000_000)
+    if json_:
+        echo_json([{"id": row.id, "path": row.path} for row in rows])
+        return
+    for row in rows:
+        say(f"{row.id:>6}  {printable(row.path)}")
+
+
+@album.command()
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Its new name.")],
+    collection: Where = DEFAULT,
+) -> None:
+    """Give an album another name."""
+    with open_collection(collection) as col:
+        col.library.rename_album(name, new)
+    say(f"{name!r} is {new!r} now")
+
+
+@album.command()
+def delete(name: Name, collection: Where = DEFAULT) -> None:
+    """Delete an album, never its pictures."""
+    with open_collection(collection) as col:
+        done = col.library.delete_album(name)
+    say(f"{name!r} is deleted; {plural(len(done.pictures), 'picture')} kept")
+
+
+@album.command()
+def export(
+    file: Annotated[Path, typer.Argument(help="A JSON file to write.")],
+    collection: Where = DEFAULT,
+) -> None:
+    """Write stars, favourites, hidden pictures and albums to a file."""
+    from likewise_methods.durable_files import write_whole
+
+    with open_collection(collection) as col:
+        records = col.library.export()
+    write_whole(file, json.dumps(records, indent=1).encode())
+    say(f"{plural(len(records), 'picture')} written to {printable(str(file))}")
+
+
+@album.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A file that 'album export' wrote.")],
+    collection: Where = DEFAULT,
+) -> None:
+    """Read stars, favourites, hidden pictures and albums from a file; pictures are known by
+    their content."""
+    try:
+        records = json.loads(file.read_bytes())
+    except ValueError as error:
+        raise InvalidInput(f"{file} is no JSON ({error})") from error
+    if not isinstance(records, list):
+        raise InvalidInput(f"{file} is no export; a list of records expected")
+    with open_collection(collection) as col:
+        found = col.library.take_in(records)
+    say(f"{found:,} of {plural(len(records), 'picture')} found here")
+
+
+def _wanted(col: Collection, pictures: list[str]) -> list[int]:
+    return list(dict.fromkeys(one for text in pictures for one in choose_pictures(col, text)))
+
+
+def _tell(changed: int, what: str, json_: bool) -> None:
+    if json_:
+        echo_json({"changed": changed})
+    else:
+        say(f"{plural(changed, 'picture')} {what}")

@@ -1,0 +1,217 @@
+"""Commands about learned metrics and maps: learn them, list, show, rename and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.feedback_output import format_time
+from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
+from likewise.cli.output import echo_json, echo_table, plural, say
+from likewise.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from likewise.catalog.model_table import Model
+
+model = typer.Typer(no_args_is_help=True, help="Learned metrics and maps.")
+
+Name = Annotated[str, typer.Argument(help="Name of the metric or map.")]
+_STOPPED = "nothing was changed; what was learned before is still there"
+
+
+def learn_model(
+    kind: str,
+    name: str | None,
+    space: str | None,
+    labels: str | None,
+    profile: str,
+    seed: int,
+    collection: Any,
+    json_: bool,
+) -> None:
+    """``learn --metric`` and ``learn --map``."""
+    with stoppable(_STOPPED), open_collection(collection) as col, progress_bar() as report:
+        if kind == "metric":
+            made = col.models.learn_metric(
+                name or "metric", space=space, profile=profile, seed=seed, report=report
+            )
+        else:
+            made = col.models.learn_map(
+                name or "map", space=space, profile=profile, labels=labels, seed=seed, report=report
+            )
+    if json_:
+        echo_json(record(made))
+        return
+    for line in describe_model(made):
+        say(line)
+    say(f"Rank by it with: likewise search IMAGE --by {made.name}")
+    if made.kind == "map":
+        say(f"Draw it with: likewise map map.html --name {made.name}")
+
+
+@model.command("list")
+def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
+    """List the learned metrics and maps with their accuracy."""
+    with open_collection(collection) as col:
+        found = {name: (one, col.models.count_new_lines(name)) for name, one in col.models.items()}
+    if json_:
+        echo_json([{**record(one), "said_since": n} for one, n in found.values()])
+        return
+    if not found:
+        say("No metric or map was learned yet: likewise learn --metric, or --map.")
+        return
+    rows = [
+        (
+            name, one.kind, one.space, one.profile, format_time(one.made),
+            _describe_source(one.figures), _share(one.figures["agreement"]),
+            _share(one.figures["agreement_plain"]), since,
+        )
+        for name, (one, since) in found.items()
+    ]  # fmt: skip
+    heads = (
+        "name", "kind", "space", "profile", "made", "learned from", "agreement", "plain", "newer",
+    )  # fmt: skip
+    echo_table(heads, rows, right="      rrr")
+
+
+@model.command("show")
+def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Show what a metric or map was learned from, and its accuracy."""
+    with open_collection(collection) as col:
+        since = col.models.count_new_lines(name)
+        one = col.models[name]
+    if json_:
+        echo_json({**record(one), "said_since": since})
+        return
+    for line in describe_model(one):
+        say(line)
+    if since:
+        say(f"{plural(since, 'newer line')} in the log: likewise model relearn {name}")
+
+
+@model.command("relearn")
+def relearn(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Learn a metric or map again, from the log as it is now."""
+    with stoppable(_STOPPED), open_collection(collection) as col, progress_bar() as report:
+        made = col.models.relearn(name, report=report)
+    if json_:
+        echo_json(record(made))
+        return
+    for line in describe_model(made):
+        say(line)
+
+
+@model.command("rename")
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Its new name.")],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Rename a metric or map."""
+    with open_collection(collection) as col:
+        col.models.rename(name, new)
+    if json_:
+        echo_json({"name": new, "before": name})
+    else:
+        say(f"{name} is now called {new}")
+
+
+@model.command("delete")
+def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Delete a metric or map; the log it was learned from stays."""
+    with open_collection(collection) as col:
+        col.models.delete(name)
+    if json_:
+        echo_json({"deleted": name})
+    else:
+        say(f"{name} is deleted")
+
+
+def record(made: Model) -> dict[str, Any]:
+    """A model for programs."""
+    return {
+        "name": made.name, "kind": made.kind, "space": made.space, "generation": made.generation,
+        "profile": made.profile, "version": made.position, "made": made.made,
+        "options": dict(made.options), "figures": dict(made.figures),
+    }  # fmt: skip
+
+
+def describe_model(made: Model) -> list[str]:
+    """A model in sentences."""
+    figures = made.figures
+    when = format_time(made.made)
+    first = f"{made.kind.capitalize()} {made.name} over space {made.space}, made {when}:"
+    lines = _describe_metric(figures) if made.kind == "metric" else _describe_map(figures)
+    if figures["agreement"] is not None:
+        lines.append(
+            f"{figures['agreement']:.1%} of {plural(figures['held_out'], 'triplet')} held out are "
+            f"right, {figures['agreement_plain']:.1%} by the space alone"
+        )
+        lines += _describe_held_out(figures)
+    else:
+        lines.append("nothing could be held out to test it")
+    return [first, *(f"  {line}" for line in lines)]
+
+
+def _describe_held_out(figures: Mapping[str, Any]) -> list[str]:
+    """What the triplets held out were, where that bears on the figures; old models do not say."""
+    lines = []
+    if figures.get("held_out_from") == "random":
+        lines.append("their far pictures were drawn at random, since too few were disliked")
+    if figures.get("chosen_by_held_out"):
+        lines.append("the same triplets chose how strongly pairs count, which flatters a little")
+    return lines
+
+
+def _describe_metric(figures: Mapping[str, Any]) -> list[str]:
+    said = (
+        f"{plural(figures['similar'], 'similar pair')}, "
+        f"{plural(figures['dissimilar'], 'dissimilar pair')} and "
+        f"{plural(figures['unlabelled'], 'picture')} without judgements"
+    )
+    if not figures["learned"]:
+        return [
+            said,
+            f"nothing was learned; the distance of the space is used as it is: {figures['reason']}",
+        ]
+    return [
+        said,
+        f"{figures['directions']} directions, {figures['sparsity']:.0%} of the entries zero, "
+        f"duality gap {figures['gap']:.1e}",
+    ]
+
+
+def _describe_map(figures: Mapping[str, Any]) -> list[str]:
+    made = f"{plural(figures['made_comparisons'], 'comparison')} made from {_made_from(figures)}"
+    if not figures["comparisons"]:
+        said = f"nobody compared anything yet: drawn from {made}"
+    elif figures["source"] == "people":
+        said = f"drawn from {plural(figures['comparisons'], 'comparison')} people made"
+    else:
+        said = f"drawn from {plural(figures['comparisons'], 'comparison')} people made, and {made}"
+    return [
+        said,
+        f"{plural(figures['anchors'], 'picture')} embedded in {figures['dimensions']} dimensions, "
+        f"{plural(figures['placed'] - min(figures['anchors'], figures['placed']), 'other')} "
+        "placed by their features",
+    ]
+
+
+def _made_from(figures: Mapping[str, Any]) -> str:
+    from_space = figures["made_from"] == "space"
+    return "the space itself (neighbours are near)" if from_space else f"{figures['made_from']}"
+
+
+def _describe_source(figures: Mapping[str, Any]) -> str:
+    if "pairs" in figures:
+        kept = "" if figures["learned"] else ", nothing learned"
+        return plural(figures["pairs"], "pair") + kept
+    people = plural(figures["comparisons"], "comparison")
+    return people if figures["source"] == "people" else f"{people} + {figures['made_from']}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"

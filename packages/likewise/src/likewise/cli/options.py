@@ -1,0 +1,201 @@
+"""What many commands share: their options, and the way to the collection they work on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.cli.entry import STOPPED, is_interrupted, tell_stopped
+from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
+from likewise.cli.output import printable, say
+from likewise.errors import LikewiseError
+from likewise_methods.memory import share_heaps
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.ingest.pool import Workers as WorkersOf
+
+_for_programs = False
+
+
+def _note_json(value: bool) -> bool:
+    global _for_programs
+    _for_programs = value
+    return value
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of text.", callback=_note_json)
+]
+Where = Annotated[
+    Path | None,
+    typer.Option(
+        "-C",
+        "--collection",
+        envvar=VARIABLE,
+        help="The collection; default: that of this folder or a parent, else the last one opened.",
+        metavar="PATH",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=0, help="Worker processes; default: one per core, 0 for none."),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a Dask cluster do it: tcp://host:8786, or tls://host:8786.",
+    ),
+]
+PathMaps = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path-map",
+        metavar="HERE=THERE",
+        help="With --scheduler: a folder of pictures here, and where workers have it.",
+    ),
+]
+DEFAULT = None
+
+
+class Usage(typer.BadParameter):
+    """Arguments that make no sense together: exit code 2."""
+
+
+@contextmanager
+def open_collection(
+    named: Path | None, near: str | int | os.PathLike[str] | None = None
+) -> Iterator[Collection]:
+    """The collection that is named, else the one that is found (``finding.py``); closed
+    afterwards.  ``near`` is the picture a command is asked about."""
+    found = find_collection(named, None if isinstance(near, int) else near)
+    if not found.path.exists():
+        raise LikewiseError(
+            f"there is no collection {named}; 'likewise add DIR' creates one, -C names another"
+        )
+    from likewise.collection.collection import Collection
+
+    with Collection.open(found.path) as col:
+        tell_found(found)
+        col.actor = "the command line"
+        before = col.revision
+        yield col
+        if col.revision != before and col.is_shipped:
+            from likewise.cli.shipping import send_new
+
+            send_new(col)
+
+
+def tell_found(found: Found) -> None:
+    """Say which collection is used, in one dim line, unless the command line just named it.
+
+    Programs that read JSON get no such line.
+    """
+    if found.how != NAMED and not _for_programs:
+        say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
+
+
+def refuse_early_options(context: typer.Context, **of_the_list: str) -> None:
+    """Options between a group and its command would not reach it: never act on something else.
+
+    ``of_the_list`` says what is refused of options that belong to the group's own list.
+    """
+    command = context.invoked_subcommand
+    late = {
+        name: f"put {option} after the command: likewise {context.info_name} {command} … {option}"
+        for name, option in (("collection", "-C"), ("json_", "--json"))
+    }
+    for name, message in {**late, **of_the_list}.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise Usage(message)
+
+
+@contextmanager
+def workers_of(
+    count: int | None, scheduler: str | None, path_maps: list[str] | None
+) -> Iterator[WorkersOf | None]:
+    """Who does the work: processes of this machine, or those of a cluster, left afterwards."""
+    # What the first hundred thousand pictures needed for a moment is not held for the next.
+    share_heaps()
+    if scheduler is None:
+        if path_maps:
+            raise Usage("--path-map goes with --scheduler")
+        yield count
+        return
+    if count is not None:
+        raise Usage("--workers are of this machine, --scheduler names others: one of them expected")
+    import logging
+
+    from likewise_cluster.dask.cluster import Cluster
+
+    # What becomes of the cluster is told in a line of ours; Dask would tell it by tracebacks.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with Cluster(scheduler, path_map=pairs(path_maps, "--path-map")) as cluster:
+        yield cluster
+
+
+@contextmanager
+def stoppable(message: str) -> Iterator[None]:
+    """Ctrl-C ends the command in one line, with what that means for the collection."""
+    try:
+        yield
+    except (KeyboardInterrupt, Exception) as error:
+        if not (isinstance(error, KeyboardInterrupt) or is_interrupted()):
+            raise
+        tell_stopped(f"\nlikewise: stopped; {message}")
+        raise typer.Exit(STOPPED) from None
+
+
+@contextmanager
+def ends_at_once() -> Iterator[None]:
+    """Ctrl-C ends the process, whatever decodes: Python would wait until the decoder returns.
+
+    For commands that change nothing, and so need no farewell.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def picture(text: str) -> int | str:
+    """A picture as people write it: a number is an id unless a file has that very name."""
+    if text.isascii() and text.isdigit() and len(text) < 19 and not Path(text).exists():
+        return int(text)
+    return text
+
+
+def pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    """``key=value`` options as a mapping."""
+    found = {}
+    for text in given or []:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise Usage(f"{option} {text!r}: key=value expected")
+        if key in found:
+            raise Usage(f"{option} names {key!r} twice")
+        found[key] = value
+    return found
+
+
+def value_of(text: str) -> Any:
+    """A number, true, false or "quoted text" as JSON has them; anything else is text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, str | int | float | bool) else text

@@ -1,0 +1,456 @@
+"""Commands that look for pictures: search and duplicates."""
+
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from likewise.catalog.filters_and_metadata import absolute
+from likewise.cli.answers import Answer, PageQuery
+from likewise.cli.feedback_output import tell_away, tell_behind
+from likewise.cli.maintenance import default_of
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Usage,
+    Where,
+    ends_at_once,
+    open_collection,
+    pairs,
+    picture,
+    stoppable,
+    value_of,
+)
+from likewise.cli.output import day, echo_json, echo_table, plural, printable, say
+from likewise.cli.typed import picture_or_text, print_typed
+from likewise.errors import ImageError, LikewiseError, UnknownPicture
+
+if TYPE_CHECKING:
+    from likewise.collection.collection import Collection
+    from likewise.search.heat import HeatMap
+    from likewise.search.rank import Hit, Hits
+
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
+_TOP_WORDS = 10
+_NAMED = 12
+"""Folders that a message names."""
+
+
+def search(
+    query: Annotated[
+        str | None,
+        typer.Argument(help="A picture, the id of one, or words.", metavar="[IMAGE|ID|WORDS]"),
+    ] = None,
+    collection: Where = DEFAULT,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="IMAGE|ID",
+            help="One more picture: finds what is like all of them together (repeatable).",
+        ),
+    ] = None,
+    colour: Annotated[
+        list[str] | None,
+        typer.Option(metavar="#RRGGBB", help="A colour pictures shall have (repeatable)."),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(metavar="WORDS", help="Words, alone or beside a picture; -word: not that."),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY", help="A reason that shall not count, such as tag:garden, file or looks."
+        ),
+    ] = None,
+    weight: Annotated[
+        float, typer.Option(min=0, max=1, help="What a picture counts beside words.")
+    ] = 0.5,
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = 20,
+    by: Annotated[str, typer.Option(help="A similarity ('likewise similarity list').")] = "default",
+    region: Annotated[
+        str | None, typer.Option(metavar="X,Y,W,H", help="Search with this part of the picture.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Only pictures with this folder, camera (a part of the name will do), tag, "
+            "format, after, before, stars>=3, favourite, album or metadata; tag may be repeated.",
+        ),
+    ] = None,
+    above: Annotated[
+        float | None, typer.Option(help="Show only hits with at least this score.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which places of the pictures make them alike.")
+    ] = False,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the query and its hits to an HTML page."),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Find the most similar pictures, or those that words describe.
+
+    Words look into tags, names, dates and cameras, and for pictures that look as meant:
+    likewise search "snowy mountains"; likewise search 42 --text "with people";
+    likewise search "beach summer 2019 -people".  A number is the id of a picture, unless --text
+    says that it is words: likewise search --text 2019.
+    """
+    part = _region(region)
+    wanted = _conditions(where)
+    if colour:
+        if query is not None or text is not None or also:
+            raise Usage("--colour is asked for alone, or with --where")
+        _search_colours(collection, colour, k, wanted, json_=json_)
+        return
+    one, words = picture_or_text(query, text)
+    if also:
+        _search_together(collection, one, also, words, k, by, wanted, above, json_=json_)
+        return
+    if words is not None and (explain or sheet is not None):
+        raise Usage("--explain and --sheet are for a picture alone; words show their reasons")
+    if words is None and without:
+        raise Usage("--without belongs to words; a picture alone has no reasons")
+    with ends_at_once(), open_collection(collection, one) as col:
+        _check_known(col, wanted)
+        if words is not None:
+            found = col.search(
+                one, k, text=words, by=by, where=wanted or None, region=part, above=above,
+                without=without or (), weight=weight,
+            )  # fmt: skip
+            used = default_of(col) if by == "default" else by
+            print_typed(col, found, {"query": one, "text": words, "by": used}, json_=json_)
+            return
+        assert one is not None
+        if isinstance(one, int):
+            _check_id(col, one)
+        if explain:
+            _check_explained(col, by)
+        hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
+        asked = _describe_query(col, one, by, part, wanted)
+        answers = _answers(col, one, by, part, hits, explain=explain)
+    if sheet is not None:
+        _write(sheet, asked, answers)
+    if json_:
+        made = [_record(a) for a in answers]
+        said = {"behind": hits.behind, "away": hits.away}
+        echo_json({"query": asked.path, "by": asked.by, **said, "hits": made})
+        return
+    _print(answers, asked)
+    tell_behind(hits.behind)
+    tell_away(hits.away)
+    if sheet is not None:
+        say(f"Open {sheet}")
+
+
+def _search_together(
+    collection: Path | None,
+    first: int | str | None,
+    also: list[str],
+    words: str | None,
+    k: int,
+    by: str,
+    wanted: dict[str, Any],
+    above: float | None,
+    *,
+    json_: bool,
+) -> None:
+    """What is like several pictures together."""
+    if first is None or words is not None:
+        raise Usage("--also goes with a picture; words go with one picture only")
+    asked = [first, *map(picture, also)]
+    with stoppable("nothing was changed"), open_collection(collection, first) as col:
+        _check_known(col, wanted)
+        hits = col.search(asked, k, by=by, where=wanted or None, above=above)
+    _list(hits, {"query": asked, "by": by}, json_=json_)
+
+
+def _search_colours(
+    collection: Path | None, colours: list[str], k: int, wanted: dict[str, Any], *, json_: bool
+) -> None:
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        _check_known(col, wanted)
+        hits = col.colours.search(colours, k, where=wanted or None)
+    _list(hits, {"colours": colours}, json_=json_)
+
+
+def _list(hits: Hits, asked: dict[str, Any], *, json_: bool) -> None:
+    if json_:
+        found = [{"id": hit.id, "path": hit.path, "score": hit.score} for hit in hits]
+        echo_json({**asked, "behind": hits.behind, "away": hits.away, "hits": found})
+        return
+    tell_behind(hits.behind)
+    tell_away(hits.away)
+    for hit in hits:
+        say(f"{hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
+    if not hits:
+        say("No hits.")
+
+
+def duplicates(
+    collection: Where = DEFAULT,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Pictures with at least this score are linked; default: by the space."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Compare by the scores of a space instead of by pixels."),
+    ] = None,
+    hide_rest: Annotated[
+        bool,
+        typer.Option(
+            "--hide-rest", help="Hide all but the first of each group ('likewise hide --show')."
+        ),
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """List groups of pictures that are nearly the same, the one to keep first.
+
+    Copies are found by their pixels: saved again, resized, mirrored, cropped by up to a tenth.  The
+    one to keep has the most pixels; of those the oldest; of those the largest file.
+    """
+    with stoppable("nothing was changed"), open_collection(collection) as col:
+        groups = col.duplicates(threshold=threshold, space=by)
+        rest = {hit.id for group in groups for hit in group} - {group[0].id for group in groups}
+        hidden = len(col.library.hide(sorted(rest)).before) if hide_rest and rest else 0
+    if json_:
+        echo_json([[{"id": h.id, "path": h.path, "score": h.score} for h in g] for g in groups])
+        return
+    for number, group in enumerate(groups, 1):
+        say(f"group {number}: {plural(len(group), 'picture')}")
+        for hit in group:
+            say(f"  {hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
+    say(plural(len(groups), "group") if groups else "No near-duplicates.")
+    if hide_rest:
+        say(f"{plural(hidden, 'picture')} hidden")
+
+
+def _region(text: str | None) -> tuple[float, float, float, float] | None:
+    if text is None:
+        return None
+    try:
+        x, y, w, h = (float(side) for side in text.split(","))
+    except ValueError:
+        raise Usage(f"--region {text!r}: four numbers x,y,w,h expected") from None
+    if not all(map(math.isfinite, (x, y, w, h))):
+        raise Usage(f"--region {text!r}: finite numbers expected")
+    return x, y, w, h
+
+
+_SHORT = {"favourite": "favourite=true", "hidden": "hidden=true"}
+"""Filters that need no value."""
+
+
+def _conditions(given: list[str] | None) -> dict[str, Any]:
+    """The ``where`` of a search, with dates checked."""
+    found: dict[str, Any] = {}
+    given = [_SHORT.get(text, text.replace("stars>=", "stars=", 1)) for text in given or []]
+    tags = [text for text in given or [] if text.startswith("tag=")]
+    if tags:
+        found["tag"] = [_tag(text.removeprefix("tag=")) for text in tags]
+    for key, text in pairs([t for t in given or [] if t not in tags], "--where").items():
+        if key in ("after", "before"):
+            if not _DATE.fullmatch(text):
+                raise Usage(f"--where {key}={text}: a date such as 2024-05-31 expected")
+            found[key] = text.replace(" ", "T")
+        elif key in ("album", "camera", "folder", "format"):
+            found[key] = text
+        else:
+            found[key] = value_of(text)
+    return found
+
+
+def _check_id(col: Collection, number: int) -> None:
+    """Refuse an id that no picture has; a year is an id too, and meant as a word."""
+    try:
+        col.id_of(number)
+    except UnknownPicture as error:
+        raise UnknownPicture(
+            f"{error}; to search for the words: likewise search --text {number}"
+        ) from None
+
+
+def _check_known(col: Collection, wanted: dict[str, Any]) -> None:
+    """Refuse tags and folders that no picture has: they are mistyped."""
+    if "tag" in wanted:
+        col.tags.check_known(wanted["tag"])
+    folder = wanted.get("folder")
+    if folder is None:
+        return
+    there = col.pictures.folders()
+    meant = [Path(path) for path in col.pictures.find_folders(folder)]
+    if not any(path in (Path(one), *Path(one).parents) for one in there for path in meant):
+        names = sorted({Path(one).name for one in there})
+        some = ", ".join(map(printable, names[:_NAMED])) + (" …" if len(names) > _NAMED else "")
+        raise LikewiseError(f"no folder with pictures is called {folder!r}; there are {some}")
+
+
+def _tag(text: str) -> str:
+    """A tag as people write it; in double quotes where it would be read as something else."""
+    plain = value_of(text) if text.startswith('"') else text
+    if not isinstance(plain, str) or not plain.strip():
+        raise Usage(f"--where tag={text}: a tag expected")
+    return " ".join(plain.split())
+
+
+def _check_explained(col: Collection, by: str) -> None:
+    """Refuse a similarity that compares pictures as a whole."""
+    from likewise.errors import NoPlaces
+
+    if col.similarities.explaining_space(by) is None:
+        raise NoPlaces(
+            f"{by!r} has no places to explain by: it compares pictures as a whole; "
+            "--by look, deep or words has, where the collection has them (likewise space add)"
+        )
+
+
+def _describe_query(
+    col: Collection,
+    query: int | str,
+    by: str,
+    region: tuple[float, float, float, float] | None,
+    where: dict[str, Any],
+) -> PageQuery:
+    from likewise.images.decode import probe
+
+    if by == "default":
+        by = default_of(col)
+    if isinstance(query, int):
+        # The file itself may be gone; what is needed of it is in the catalog.
+        row = col.image(query)
+        path, frame = row.path, (row.width, row.height)
+    else:
+        info = probe(query)
+        path, frame = query, (info.width, info.height)
+    return PageQuery(
+        path=str(absolute(path)),
+        by=by,
+        pictures=len(col),
+        collection=col.root.name,
+        region=region,
+        where=where,
+        frame=frame,
+    )
+
+
+def _answers(
+    col: Collection,
+    query: int | str,
+    by: str,
+    region: tuple[float, float, float, float] | None,
+    hits: list[Hit],
+    *,
+    explain: bool,
+) -> list[Answer]:
+    answers = []
+    for hit in hits:
+        why = None
+        # One picture that has gone since must not cost the explanation of the others.
+        with suppress(ImageError):
+            if explain:
+                why = col.explain(query, hit.id, top=_TOP_WORDS, by=by, region=region)
+        answers.append(Answer(hit, col.image(hit.id), why))
+    return answers
+
+
+def _write(path: Path, asked: PageQuery, answers: list[Answer]) -> None:
+    from likewise.cli.search_page import search_page
+
+    try:
+        path.write_text(search_page(asked, answers), encoding="utf-8")
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _record(answer: Answer) -> dict[str, Any]:
+    hit, row = answer.hit, answer.row
+    record: dict[str, Any] = {
+        "id": hit.id,
+        "path": hit.path,
+        "score": hit.score,
+        "format": row.format,
+        "width": row.width,
+        "height": row.height,
+        "date": row.date,
+        "date_source": row.date_source,
+    }
+    if answer.why and answer.why.in_query is not None:
+        record["explained_by"] = answer.why.space
+        record["explained_score"] = answer.why.score
+        record["in_query"] = _heat_record(answer.why.in_query)
+        record["in_hit"] = _heat_record(answer.why.in_hit)
+    elif answer.why:
+        record["shared_words"] = answer.why.n_shared
+        record["words_score"] = answer.why.score
+        record["words"] = [
+            {
+                "word": word.word,
+                "contribution": word.contribution,
+                "in_query": word.in_query.tolist(),
+                "in_hit": word.in_hit.tolist(),
+            }
+            for word in answer.why.words
+        ]
+    return record
+
+
+def _heat_record(heat: HeatMap | None) -> dict[str, Any] | None:
+    if heat is None:
+        return None
+    return {
+        "cells": heat.cells.tolist(),
+        "box": list(heat.box),
+        "rest": heat.rest,
+        "areas": {area.name: area.share for area in heat.areas()},
+    }
+
+
+def _print(answers: list[Answer], asked: PageQuery) -> None:
+    if not answers:
+        say("No hits." if asked.pictures else "The collection is empty.")
+        return
+    heads = ["score", "id", "size", "date", "path"]
+    rows: list[list[object]] = [
+        [
+            f"{a.hit.score:.4f}", a.hit.id, f"{a.row.width} x {a.row.height}",
+            day(a.row.date, a.row.date_source), a.hit.path,
+        ]
+        for a in answers
+    ]  # fmt: skip
+    first = next((answer.why for answer in answers if answer.why), None)
+    if first is not None:
+        by_place = first.in_query is not None
+        words = "shared words, the largest with their places in query and hit"
+        heads.insert(2, "alike where (query | hit)" if by_place else words)
+        for row, answer in zip(rows, answers, strict=True):
+            row.insert(2, _alike_where(answer) if by_place else _shared_words(answer))
+    echo_table(heads, rows, right="rr")
+
+
+def _alike_where(answer: Answer) -> str:
+    """A heat map in words, where nothing can be drawn: the parts that speak most for it."""
+    from likewise.cli.search_page import areas_in_words
+
+    why = answer.why
+    if why is None:
+        return ""
+    return " | ".join(areas_in_words(heat) for heat in (why.in_query, why.in_hit))
+
+
+def _shared_words(answer: Answer) -> str:
+    why = answer.why
+    if why is None:
+        return ""
+    most = [
+        f"{word.word} +{word.contribution:.3f} ({len(word.in_query)}/{len(word.in_hit)})"
+        for word in why.words[:3]
+    ]
+    return f"{why.n_shared}: " + ", ".join(most)

@@ -1,0 +1,215 @@
+"""Backup and restore: a consistent copy made while the collection is in use.
+
+Files of a collection never change once the catalog names them, so a copy of the catalog and of
+the files it names is the state of one moment.  A job may sweep a file away in between; then the
+catalog is copied again.  No name is used twice, so files that were copied by then are not copied
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from likewise.catalog import key_table
+from likewise.catalog.segments import sweep
+from likewise.catalog.store import FILE, Store
+from likewise.collection.integrity import verify
+from likewise.errors import CollectionError, DamagedCollection
+from likewise.learning.log_lines import timestamp
+from likewise.learning.shares import Shares
+from likewise_methods.durable_files import private_folder, rename_whole, sync_file
+
+_PLAIN_ONLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_TRIES = 100
+"""How often the catalog is copied again when files go before they are copied."""
+
+
+class Closed(NamedTuple):
+    """Doors of a backup that its restored copy does not have."""
+
+    keys: int
+    links: int
+
+
+def backup(store: Store, target: Path) -> Path:
+    """Copy the collection to a new folder ``target``: whole and checked, or not there at all."""
+    if target.exists():
+        raise CollectionError(f"{target} exists already; choose another name for the backup")
+    if store.root == target or store.root in target.parents:
+        raise CollectionError(f"{target} lies inside the collection; choose a place outside")
+    with _unfinished(target) as part:
+        for attempt in range(_TRIES):
+            try:
+                _copy_state(store, part)
+            except OSError as error:
+                if not isinstance(error, FileNotFoundError):
+                    raise CollectionError(f"{target} cannot be written: {error}") from error
+                if attempt + 1 == _TRIES or not catalog_moved(store, part):
+                    raise DamagedCollection(f"a file is missing ({error}); run verify") from error
+            else:
+                break
+        wrong = _check(part)
+        if wrong:
+            raise DamagedCollection(
+                f"{store.root} is damaged and no backup was made: {_first_of(wrong)}"
+            )
+        rename_whole(part, target)
+    return target
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[Path]:
+    """A folder beside a target, ours alone: nobody else's has its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
+    part.mkdir(mode=0o700)
+    try:
+        yield part
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _check(part: Path) -> list[str]:
+    """What is wrong with a copy."""
+    copy = Store.open(part / FILE)
+    try:
+        wrong = verify(copy)
+        copy.fold_journal()
+    finally:
+        copy.close()
+    return wrong
+
+
+def _first_of(wrong: list[str]) -> str:
+    return wrong[0] + (f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else "")
+
+
+def _copy_state(store: Store, part: Path) -> None:
+    """Make ``part`` the state of now, from what is in it already and the files it lacks."""
+    for old in part.glob(f"{FILE}*"):
+        old.unlink()
+    store.backup_to(part / FILE)
+    copy = Store.open(part / FILE)
+    try:
+        named = copy.named_files()
+        sweep(part, named)
+        _copy_named(store.root, part, named)
+        copy.fold_journal()
+    finally:
+        copy.close()
+
+
+def _copy_named(source: Path, part: Path, named: set[str]) -> None:
+    for name in sorted(named):
+        if not (part / name).exists():
+            # Under its name only when it is whole: a later attempt relies on that.
+            shutil.rmtree(part / "copying", ignore_errors=True)
+            private_folder(part / "copying")
+            _copy(source / name, part / "copying" / "one")
+            private_folder((part / name).parent)
+            os.replace(part / "copying" / "one", part / name)
+    shutil.rmtree(part / "copying", ignore_errors=True)
+
+
+def catalog_moved(store: Store, part: Path) -> bool:
+    """Whether the collection changed since the copy of its catalog was made."""
+    copy = Store.open(part / FILE)
+    try:
+        return copy.revision != store.revision
+    finally:
+        copy.close()
+
+
+def restore(source: Path, target: Path) -> Closed:
+    """A collection from a backup, checked byte by byte before it gets its name.
+
+    No key and no guest's link opens it; gives how many of either did open what was backed up.
+
+    A backup may come from anybody: what is no plain file or folder in it (a link to somewhere else,
+    a device that never ends) is refused, and only what its catalog names is copied.
+    """
+    if not (source / FILE).is_file():
+        raise CollectionError(f"{source} is not a backup (it has no {FILE})")
+    if target.exists():
+        raise CollectionError(f"{target} exists already; choose another name")
+    for folder, folders, files in os.walk(source):
+        for name in (*folders, *files):
+            _kind_of(Path(folder) / name)
+    try:
+        with _unfinished(target) as part:
+            # A collection that somebody copied by hand may have its last changes in the journal.
+            for name in (FILE, f"{FILE}-wal"):
+                if (source / name).exists():
+                    _copy(source / name, part / name)
+                    os.chmod(part / name, 0o600)
+            copy = Store.open(part / FILE)
+            try:
+                named = copy.named_files()
+            finally:
+                copy.close()
+            try:
+                _copy_named(source, part, named)
+            except FileNotFoundError as error:
+                raise DamagedCollection(f"a file is missing ({error.filename})") from error
+            wrong = _check(part)
+            if wrong:
+                raise DamagedCollection(_first_of(wrong))
+            closed = _close_doors(part)
+            rename_whole(part, target)
+    except DamagedCollection as error:
+        raise DamagedCollection(f"{source} is damaged and was not restored: {error}") from error
+    return closed
+
+
+def _close_doors(part: Path) -> Closed:
+    """A key that was revoked after the backup was made must not open what is restored from it.
+
+    Nor a guest's link that was closed since.  So none does, and the owner makes new ones: a backup
+    may be old, and in other hands.
+    """
+    copy = Store.open(part / FILE)
+    try:
+        keys = len(key_table.working_keys(copy))
+        if keys:
+            with copy.write(durable=True) as c:
+                key_table.revoke_every_key(c, timestamp())
+        closed = Closed(keys, Shares(copy).revoke_all())
+        if any(closed):
+            copy.fold_journal()
+    finally:
+        copy.close()
+    return closed
+
+
+def _kind_of(path: Path) -> bool:
+    """Whether this is a folder; what is neither that nor a plain file is refused."""
+    mode = path.lstat().st_mode
+    if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+        raise CollectionError(
+            f"{path} is neither a plain file nor a folder (a link, a device or a pipe); a backup "
+            "holds nothing of the kind"
+        )
+    return stat.S_ISDIR(mode)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A plain file, or a folder of them, on the disk; no link is followed."""
+    if _kind_of(source):
+        target.mkdir(mode=0o700)
+        for child in sorted(source.iterdir()):
+            _copy(child, target / child.name)
+        return
+    # It may have become a link, or a pipe that waits for a writer, since it was looked at.
+    handle = os.open(source, os.O_RDONLY | _PLAIN_ONLY)
+    with open(handle, "rb") as old, open(target, "xb") as new:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise CollectionError(f"{source} is no plain file; a backup holds nothing of the kind")
+        shutil.copyfileobj(old, new, 1 << 20)
+    sync_file(target)

@@ -1,0 +1,912 @@
+"""Collection: the one object that ties a directory on disk to everything below it.
+
+It holds parts, each with one subject, and delegates to them.  Every method either reads or makes
+one change that is whole or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from likewise.catalog import jobs
+from likewise.catalog.filters_and_metadata import absolute, plain_metadata
+from likewise.catalog.locations import open_store
+from likewise.catalog.pictures import PictureName, Pictures
+from likewise.catalog.store import FileRow, ImageRow, Store
+from likewise.catalog.unshipped import SHIPPED
+from likewise.errors import CollectionError, InvalidInput
+from likewise.learning.profile_names import resolve_profile
+from likewise.parts import part
+
+# A part is imported when it is first used: a command that shows a list needs no learner.
+if TYPE_CHECKING:
+    from likewise.catalog.database import Watch
+    from likewise.catalog.locations import Moved
+    from likewise.collection.actions import Actions
+    from likewise.collection.keys import Keys
+    from likewise.collection.library import Library
+    from likewise.collection.shipping import Shipping
+    from likewise.ingest.add import AddResult, Metadata
+    from likewise.ingest.pool import Workers
+    from likewise.ingest.spaces import Spaces
+    from likewise.learning.judge import Judgement
+    from likewise.learning.log import Log
+    from likewise.learning.models.comparisons import Comparisons
+    from likewise.learning.models.models import Models
+    from likewise.learning.profile_states import ProfileStates
+    from likewise.learning.profiles import Profiles
+    from likewise.learning.searcher import Searcher
+    from likewise.learning.shares import Shares
+    from likewise.learning.similarities import Similarities
+    from likewise.search.colours import Colours
+    from likewise.search.explain import Explanation
+    from likewise.search.query import Query, Region
+    from likewise.search.rank import Hit, Hits
+    from likewise.search.views import Views
+    from likewise.tags.suggest import Suggestion
+    from likewise.tags.tags import Tags
+
+
+class Collection:
+    """Pictures on disk, searchable.
+
+    What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
+    ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
+    ``pictures``, ``colours``, ``actions``, ``shares``, ``keys`` and ``shipping``.  It is opened
+    by :meth:`create` or :meth:`open`, and is a context manager that closes it.
+
+    Parameters
+    ----------
+    store : Store
+        The opened catalog.
+
+    Attributes
+    ----------
+    root : Path
+        The folder it lies in.
+    pictures : Pictures
+        Files and content of pictures.
+
+    See Also
+    --------
+    Hit : one picture found.
+    Judgement : what a person said.
+    Suggestion : a tag a picture may deserve.
+
+    References
+    ----------
+    Judgements: docs/methods/staying.md, (10) to (16), and over words docs/methods/solis.md, (8);
+    typed words: docs/methods/words.md, (1) to (6); suggested tags: docs/methods/siso.md, (13) and
+    (22).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from likewise.evaluation.planted import write_planted
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> data = write_planted(folder / "pictures", n_views=2)
+    >>> col = Collection.create(folder / "photos.lw")
+    >>> col.add(folder / "pictures").added
+    46
+    >>> hits = col.search(folder / "pictures" / "china-01-crop.jpg", k=3)
+    >>> pathlib.Path(hits[0].path).name
+    'china-00-original.jpg'
+    >>> col.close()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.root = store.root
+        self._store = store
+        self._catalog: str | None = None
+        self.pictures = Pictures(store)
+
+    # -- parts ------------------------------------------------------------------------------
+
+    @part
+    def _views(self) -> Views:
+        """The spaces, opened for searching."""
+        from likewise.search.views import Views
+
+        return Views(self._store)
+
+    @part
+    def _states(self) -> ProfileStates:
+        """What the profiles have learned, in memory."""
+        from likewise.learning.profile_states import ProfileStates
+
+        return ProfileStates(self._store)
+
+    @part
+    def similarities(self) -> Similarities:
+        """The names a search can rank by."""
+        from likewise.learning.similarities import Similarities
+
+        return Similarities(self._store, self._states)
+
+    @part
+    def searcher(self) -> Searcher:
+        """Searching, with what was learned."""
+        from likewise.learning.searcher import Searcher
+
+        return Searcher(self._views, self._states, self.similarities)
+
+    @part
+    def spaces(self) -> Spaces:
+        """The kinds of vector every picture has."""
+        from likewise.ingest.spaces import Spaces
+
+        return Spaces(self._views, self.similarities)
+
+    @part
+    def profiles(self) -> Profiles:
+        """Learned similarities, each with its history."""
+        from likewise.learning.profiles import Profiles
+
+        return Profiles(self._views, self._states, self.similarities, self.pictures)
+
+    @part
+    def log(self) -> Log:
+        """What people said."""
+        from likewise.learning.log import Log
+
+        return Log(self._store, self._states)
+
+    @part
+    def comparisons(self) -> Comparisons:
+        """Answers to which of two is nearer."""
+        from likewise.learning.models.comparisons import Comparisons
+
+        return Comparisons(self._views, self._states, self.pictures)
+
+    @part
+    def models(self) -> Models:
+        """Learned metrics and maps."""
+        from likewise.learning.models.models import Models
+
+        return Models(self._views, self._states)
+
+    @part
+    def tags(self) -> Tags:
+        """Tags and suggestions."""
+        from likewise.tags.tags import Tags
+
+        return Tags(self._views, self.pictures, lambda: self.searcher, lambda: self.log)
+
+    @part
+    def colours(self) -> Colours:
+        """Search by colour."""
+        from likewise.search.colours import Colours
+
+        # Whoever decodes for searches may change: asked for each time.
+        return Colours(self._store, lambda *asked: self._views.pixels_of(*asked))
+
+    @part
+    def actions(self) -> Actions:
+        """What was done to many pictures at once, and the way back."""
+        from likewise.collection.actions import Actions
+
+        return Actions(self._store, self.pictures, self._follow_vectors, lambda: self._states)
+
+    @part
+    def library(self) -> Library:
+        """By time, folder and place; stars, favourites, albums, hidden pictures."""
+        from likewise.collection.library import Library
+
+        return Library(self._store, self.pictures)
+
+    @part
+    def shares(self) -> Shares:
+        """Links for other people's answers."""
+        from likewise.learning.shares import Shares
+
+        return Shares(self._store)
+
+    @part
+    def keys(self) -> Keys:
+        """Named keys: who may look, judge and tag, or manage."""
+        from likewise.collection.keys import Keys
+
+        return Keys(self._store, lambda: self._states)
+
+    @part
+    def shipping(self) -> Shipping:
+        """Its rows in another engine."""
+        from likewise.collection.shipping import Shipping
+
+        return Shipping(self._store, self._views)
+
+    # -- life -------------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        words: Mapping[str, Any] | None = None,
+        deep: bool | None = None,
+        all_spaces: bool = False,
+    ) -> Self:
+        """A new, empty collection.
+
+        Its pictures are described by the network (deep, deep-dense, look) where that can run, and
+        else by words and holistic vectors.  Spaces can be added at any time (``col.spaces.add``).
+
+        Parameters
+        ----------
+        path : path
+            A folder that is not there yet.
+        words : mapping, optional
+            A recipe such as ``{"n_words": 5_000, "large_from": 20_000}``; with it pictures are
+            described by words too.
+        deep : bool, optional
+            Whether the network describes them; by default where it can run.
+        all_spaces : bool, default=False
+            Whether pictures are described by both.
+
+        Returns
+        -------
+        Collection
+        """
+        from likewise.collection.creation import create_collection
+
+        root = absolute(path)
+        create_collection(root, words, deep, all_spaces)
+        return cls.open(root)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, catalog: str | None = None) -> Self:
+        """An existing collection.
+
+        Parameters
+        ----------
+        path : path
+            Its folder.
+        catalog : str, optional
+            Where its catalog was moved to PostgreSQL the folder knows the address; this is one of
+            the same database under another name, or with a password (``docs/scaling.md``).
+
+        Returns
+        -------
+        Collection
+        """
+        root = absolute(path)
+        if not root.is_dir():
+            raise CollectionError(f"{root} is not there; create it with Collection.create")
+        made = cls(open_store(root, catalog))
+        made._catalog = catalog
+        return made
+
+    def open_again(self) -> Self:
+        """The same collection once more, for work of its own beside this one."""
+        made = type(self).open(self.root, catalog=self._catalog)
+        made.actor = self.actor
+        return made
+
+    @classmethod
+    def move(
+        cls,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        catalog: str | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> Moved:
+        """Move the catalog and the log of a collection to PostgreSQL, or back into its folder.
+
+        All rows are compared before the one commit that switches; a move that is killed leaves what
+        was before.  Pictures, vectors and thumbnails stay where they are.
+
+        Parameters
+        ----------
+        path : path
+            Its folder.
+        to : str
+            An address (``postgresql://user@host/database``) or ``sqlite``.
+        catalog : str, optional
+            As for :meth:`open`.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        Moved
+        """
+        from likewise.collection.moving import move_catalog
+
+        return move_catalog(absolute(path), to, catalog, report)
+
+    @classmethod
+    def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
+        """A collection from a backup, verified before it appears.
+
+        Keys and links for guests do not open it: one may have been closed since the backup was
+        made.  What was said with them stays.
+
+        Parameters
+        ----------
+        backup : path
+            What :meth:`backup` wrote.
+        path : path
+            A folder that is not there yet.
+
+        Returns
+        -------
+        Collection
+        """
+        from likewise.collection import backups
+
+        backups.restore(absolute(backup), absolute(path))
+        return cls.open(path)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        if "_states" in vars(self):
+            self._states.close()
+        if "_views" in vars(self):
+            self._views.close()
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self._store.n_images()
+
+    # -- contents ---------------------------------------------------------------------------
+
+    def add(
+        self,
+        *paths: str | os.PathLike[str],
+        metadata: Metadata | None = None,
+        workers: Workers | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> AddResult:
+        """Take in pictures and folders of pictures; bad files are listed, never fatal.
+
+        A run that is stopped goes on where it was when it is started again.
+
+        Parameters
+        ----------
+        *paths : path
+            Files and folders.
+        metadata : mapping or callable, optional
+            A mapping for all of them, or a function of the path.
+        workers : int or Cluster, optional
+            Processes that describe pictures; by default as many as suit the machine.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        AddResult
+            What was added, and what was not and why.
+        """
+        from likewise.ingest import add as adding
+
+        if not paths:
+            raise InvalidInput("nothing to add; a picture or a folder expected")
+        if metadata is not None and not callable(metadata):
+            plain_metadata(metadata)
+        places = [adding.check_reachable(path) for path in paths]
+        with self._store.lease("add"):
+            result = adding.add(
+                self._store, places, metadata=metadata, workers=workers, report=report
+            )
+            self._follow_vectors(report)
+            return result
+
+    def sync(
+        self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
+    ) -> AddResult:
+        """Follow new, changed and deleted files below everything that was added.
+
+        Parameters
+        ----------
+        workers : int or Cluster, optional
+            Processes that describe pictures.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+
+        Returns
+        -------
+        AddResult
+            What came, what changed and what went.
+        """
+        from likewise.ingest.sync import sync
+
+        with self._store.lease("sync"):
+            result = sync(self._store, workers=workers, report=report)
+            self._follow_vectors(report)
+            return result
+
+    def _follow_vectors(self, report: jobs.Report) -> None:
+        """What was learned from vectors follows them."""
+        self.spaces.fill_codes()
+        self.models.follow_generations(report)
+
+    def remove(self, *pictures: PictureName) -> int:
+        """Take pictures out (the files stay).
+
+        Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does,
+        and ``actions.undo`` with all that was said of them.
+
+        Parameters
+        ----------
+        *pictures : int or path
+            By id or path.
+
+        Returns
+        -------
+        int
+            How many left.
+        """
+        return self.actions.remove(pictures).pictures if pictures else 0
+
+    def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
+        """Weigh the words by the pictures there are now (a new idf, the same words).
+
+        Parameters
+        ----------
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+        """
+        from likewise.spaces import rows as space_rows
+
+        with self._store.lease("refresh"):
+            space_rows.tidy(self._store)
+            self.spaces.renew_idf(report)
+            self.models.follow_generations(report)
+            space_rows.tidy(self._store)
+
+    def retrain(
+        self, *, workers: Workers | None = None, seed: int = 0, report: jobs.Report = jobs.silent
+    ) -> None:
+        """Learn new words (and codebooks of pooled spaces) from the pictures there are now.
+
+        Parameters
+        ----------
+        workers : int or Cluster, optional
+            Processes that describe pictures.
+        seed : int, default=0
+            Of the words.
+        report : callable, optional
+            Hears a :class:`Progress` now and then.
+        """
+        from likewise.spaces import rows as space_rows
+
+        with self._store.lease("retrain"):
+            space_rows.tidy(self._store)
+            self.spaces.train(workers, seed, report)
+            self.models.follow_generations(report)
+            space_rows.tidy(self._store)
+
+    # -- search -----------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: Query | None = None,
+        k: int = 20,
+        *,
+        text: str | None = None,
+        by: str = "default",
+        where: Mapping[str, Any] | None = None,
+        region: Region | None = None,
+        above: float | None = None,
+        without: Iterable[str] = (),
+        weight: float = 0.5,
+        today: date | None = None,
+    ) -> Hits:
+        """The k pictures most alike, or that answer best to typed words, or both at once.
+
+        A picture of the collection is not among its own hits.
+
+        Parameters
+        ----------
+        query : int, path, bytes, array, or list of these, optional
+            An id, a file, its content, pixels (uint8) or a vector; a list finds what is like all of
+            them together (the mean of their rows).
+        k : int, default=20
+            Pictures wanted.
+        text : str, optional
+            Looks into tags, names, dates and cameras, and for pictures that look as meant; a word
+            with a minus in front is not wanted.  Hits then say why they are there (``reasons``).
+        by : str, default="default"
+            A similarity (:attr:`similarities`).
+        where : mapping, optional
+            Keeps only pictures with a ``folder``, ``tag`` (or all of a list of tags), ``format``,
+            date ``after`` / ``before``, at least so many ``stars``, ``favourite``, an ``album``,
+            or any key of your metadata.  Hidden pictures are left out unless ``hidden`` is true
+            (only those) or "any".
+        region : (x, y, w, h), optional
+            Search with this part of the picture.
+        above : float, optional
+            The lowest score shown.
+        without : iterable of str, optional
+            Keys of reasons that are not to count.
+        weight : float, default=0.5
+            What a picture counts beside words, from 0 to 1.
+        today : date, optional
+            The day from which "last week" is counted.
+
+        Returns
+        -------
+        list of Hit
+            Best first; its ``hint`` says what would make the answer better, if anything.
+        """
+        return self.searcher.search(
+            query, k, text=text, by=by, where=where, region=region, above=above,
+            without=without, weight=weight, today=today,
+        )  # fmt: skip
+
+    def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
+        """:meth:`search` for each query.
+
+        Parameters
+        ----------
+        queries : iterable of queries
+            Each as for :meth:`search`.
+        k : int, default=20
+            Pictures wanted of each.
+        **options : object
+            The other arguments of :meth:`search`.
+
+        Returns
+        -------
+        list of lists of Hit
+        """
+        return [self.search(query, k, **options) for query in queries]
+
+    def explain(
+        self,
+        query: Query,
+        hit: int,
+        *,
+        top: int = 10,
+        by: str = "default",
+        region: Region | None = None,
+    ) -> Explanation:
+        """Why a similarity found a picture, by what ranked it.
+
+        Shared words that count most, with their places, where words ranked; a heat map of each
+        picture, whose cells add up to the score, where a network's row did.  A profile counts both
+        as it has learned to, for this query.  Recomputed from both pictures on demand:
+        :mod:`~likewise.search.explain`.
+
+        Parameters
+        ----------
+        query : int, path, bytes, array, or list of these
+            As for :meth:`search`.
+        hit : int
+            The picture found.
+        top : int, default=10
+            Words wanted.
+        by : str, default="default"
+            The similarity that found it.
+        region : (x, y, w, h), optional
+            The part of the query that was searched with.
+
+        Returns
+        -------
+        Explanation
+        """
+        return self.searcher.explain(query, hit, top=top, by=by, region=region)
+
+    def duplicates(
+        self, *, threshold: float | None = None, space: str | None = None
+    ) -> list[list[Hit]]:
+        """Groups of near-duplicates, the one to keep first (``library.KEEP_RULE``).
+
+        They are found by their pixels: re-saved, resized, mirrored, cropped by up to a tenth.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Link pictures by a score of at least that much in a space instead; by default what
+            near-duplicates score there.
+        space : str, optional
+            That space; by default the best for it.
+
+        Returns
+        -------
+        list of lists of Hit
+        """
+        if space is not None or threshold is not None:
+            return self.searcher.duplicates(space, threshold)
+        from likewise.search.duplicates import with_copies
+
+        groups = self.library.duplicates()
+        found = [[(one.row.id, one.score) for one in group.pictures] for group in groups]
+        return with_copies(self._store, found)
+
+    # -- feedback ---------------------------------------------------------------------------
+
+    def judge(
+        self,
+        query: Query | None = None,
+        liked: Iterable[PictureName] = (),
+        disliked: Iterable[PictureName] = (),
+        *,
+        text: str | None = None,
+        shown: Iterable[PictureName] | None = None,
+        profile: str = "default",
+        region: Region | None = None,
+    ) -> Judgement:
+        """Say which pictures are like the query and which are not.
+
+        The next search uses it: this query at once (liked pictures are mixed into it, disliked ones
+        taken out), and all others through the profile's weights of words.  When this returns, the
+        judgement is on disk.
+
+        Parameters
+        ----------
+        query : int, path, bytes, array, or list of these, optional
+            As for :meth:`search`.
+        liked, disliked : iterable of int or path, optional
+            Pictures that are like it and that are not.
+        text : str, optional
+            What was typed: the judgement counts for that text and for those that mean much the
+            same.
+        shown : iterable of int or path, optional
+            The pictures that were on offer, best first: those above a liked one that were passed
+            over count as not alike, where nothing is disliked.
+        profile : str, default="default"
+            Who learns.
+        region : (x, y, w, h), optional
+            The part of the query that was searched with.
+
+        Returns
+        -------
+        Judgement
+            As the log has it, and what it changed.
+        """
+        from likewise.learning import judge as judging
+
+        question, ids_of = self.searcher.resolve(query, text, region), self.pictures.ids_of
+        good, bad = ids_of(liked, "liked"), ids_of(disliked, "disliked")
+        offered = None if shown is None else ids_of(shown, "shown")
+        name = resolve_profile(self._store, profile)
+        return judging.judge(
+            self._views, self._states, question, good, bad, shown=offered, profile=name
+        )
+
+    def undo(self, judgement: Judgement | int | None = None, *, profile: str = "default") -> int:
+        """Take back a judgement.
+
+        What was learned is then exactly what it would be had it never been said.
+
+        Parameters
+        ----------
+        judgement : Judgement or int, optional
+            By default the last one of the profile.
+        profile : str, default="default"
+            Whose.
+
+        Returns
+        -------
+        int
+            Its number.
+        """
+        from likewise.learning import judge as judging
+        from likewise.learning import waiting
+
+        if isinstance(judgement, judging.Judgement):
+            profile, judgement = judgement.profile, judgement.number
+        name = resolve_profile(self._store, profile)
+        if judgement is not None:
+            return waiting.undo(self._store, self._states, name, judgement)
+        return judging.undo(self._store, self._states, name, None)
+
+    def compare(
+        self,
+        anchor: PictureName,
+        nearer: PictureName,
+        farther: PictureName,
+        *,
+        profile: str = "default",
+        person: str | None = None,
+        at_once: bool = False,
+    ) -> int:
+        """Say that ``anchor`` is closer to ``nearer`` than to ``farther``.
+
+        The answer waits until ``comparisons.take_in`` teaches it to the profile.
+
+        Parameters
+        ----------
+        anchor, nearer, farther : int or path
+            Three pictures.
+        profile : str, default="default"
+            Who learns.
+        person : str, optional
+            Who says so, where several people compare.
+        at_once : bool, default=False
+            Teach it now.
+
+        Returns
+        -------
+        int
+            The number of its line in the log.
+        """
+        return self.comparisons.add(
+            anchor, nearer, farther, profile=profile, person=person, at_once=at_once
+        )
+
+    def use(self, similarity: str) -> None:
+        """Make a similarity what ``default`` means.
+
+        Parameters
+        ----------
+        similarity : str
+            One of :attr:`similarities`.
+        """
+        self.similarities.use(similarity)
+
+    # -- tags -------------------------------------------------------------------------------
+
+    def tag(self, picture: PictureName, *tags: str, source: str = "user") -> None:
+        """Give a picture tags.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+        *tags : str
+            Their names.
+        source : str, default="user"
+            Another source than a person is one that files may be.
+        """
+        self.tags.change([picture], tags, source=source)
+
+    def untag(self, picture: PictureName, *tags: str) -> None:
+        """Take tags from a picture; whatever a file says, they do not come back.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+        *tags : str
+            Their names.
+        """
+        self.tags.change([picture], remove=tags)
+
+    def suggest_tags(self, picture: Query, k: int = 5) -> list[Suggestion]:
+        """Tags a picture may deserve, best first, with the tagged pictures behind each.
+
+        Parameters
+        ----------
+        picture : int, path, bytes or array
+            As the query of :meth:`search`.
+        k : int, default=5
+            Tags, at most.
+
+        Returns
+        -------
+        list of Suggestion
+        """
+        return self.tags.suggest(picture, k)
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def id_of(self, picture: PictureName) -> int:
+        """The id of a picture.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+
+        Returns
+        -------
+        int
+        """
+        return self.pictures.id_of(picture)
+
+    def image(self, picture: PictureName) -> ImageRow:
+        """What the catalog knows about a picture.
+
+        Parameters
+        ----------
+        picture : int or path
+            By id or path.
+
+        Returns
+        -------
+        ImageRow
+        """
+        return self.pictures.row(picture)
+
+    def images(self) -> Iterable[ImageRow]:
+        """Every picture, by id."""
+        return self.pictures.all()
+
+    def problems(self) -> list[FileRow]:
+        """Files that were met and could not be used, with the reason."""
+        return self.pictures.problems()
+
+    @property
+    def actor(self) -> str:
+        """Who acts, as ``actions`` names them: "the page", say."""
+        return self._store.actor
+
+    @actor.setter
+    def actor(self, name: str) -> None:
+        self._store.actor = name
+
+    def watch(self, changed: Callable[[], object]) -> Watch | None:
+        """Have a function called soon after every change by anybody, in a thread of its own.
+
+        Parameters
+        ----------
+        changed : callable
+            Called without an argument.
+
+        Returns
+        -------
+        Watch or None
+            None where the catalog tells nobody, and one has to look at :attr:`revision`.
+        """
+        return self._store.catalog.watch(changed)
+
+    def running_job(self) -> str | None:
+        """The long job that somebody does now, in words; None when nobody does."""
+        return self._store.running_job()
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether rows of it are in another engine too, which wants to hear of changes."""
+        return self._store.setting(SHIPPED) is not None
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with every change, by any process."""
+        return self._store.revision
+
+    def info(self) -> dict[str, Any]:
+        """Counts and sizes, for people and for ``--json``."""
+        from likewise.collection import integrity
+
+        return integrity.info(self._store)
+
+    def verify(self) -> list[str]:
+        """Check every byte that can be checked; gives what is wrong, empty when all is well."""
+        from likewise.collection import integrity
+
+        return integrity.verify(self._store)
+
+    def backup(self, path: str | os.PathLike[str]) -> Path:
+        """A consistent copy, made while the collection is in use.
+
+        Parameters
+        ----------
+        path : path
+            A folder that is not there yet.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        from likewise.collection import backups
+
+        return backups.backup(self._store, absolute(path))
+
+    def destroy(self) -> None:
+        """Delete the collection (never the pictures)."""
+        from likewise.collection import removed_files
+
+        if removed_files.holds_files(self.root):
+            raise CollectionError(
+                f"{self.root / removed_files.FOLDER} holds files that were moved from their "
+                "folders; undo that, or move them elsewhere, first"
+            )
+        with self._store.lease("destroy"):
+            self._store.catalog.drop()
+            self.close()
+            shutil.rmtree(self.root)

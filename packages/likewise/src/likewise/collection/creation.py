@@ -1,0 +1,88 @@
+"""A new, empty collection on disk: whole, or not there at all.
+
+Whoever creates holds the lease of jobs meanwhile, so that two who begin together make one
+collection, and what is found half made was left by somebody who is gone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from likewise.catalog import jobs
+from likewise.catalog.locations import is_collection
+from likewise.catalog.store import FILE, Store
+from likewise.errors import (
+    CollectionBusy,
+    CollectionError,
+    CollectionExists,
+    ReadOnlyCollection,
+)
+from likewise.ingest.new_space import first_recipes, put_first_spaces
+from likewise_methods.durable_files import private_folder, rename_whole
+
+_PART = f"{FILE}.part"
+_PATIENCE = 30.0
+"""Seconds for which another who creates the same collection is waited for: it takes him one."""
+
+
+def is_vacant(root: Path) -> bool:
+    """Whether a collection may be made there: what a creation leaves on its way does not count."""
+    if not root.exists():
+        return True
+    return root.is_dir() and all(
+        p.name == jobs.FILE or p.name.startswith(_PART) for p in root.iterdir()
+    )
+
+
+def create_collection(
+    root: Path, words: Mapping[str, Any] | None, deep: bool | None, all_spaces: bool
+) -> None:
+    """The directory and the catalog of an empty collection; ``CollectionExists`` if it is there."""
+    recipes = first_recipes(words, deep, all_spaces)
+    _check_vacant(root)
+    private_folder(root)
+    with _sole_creator(root):
+        # Made whole under another name: a collection half created must not look like one.
+        part = root / _PART
+        for leftover in root.glob(f"{_PART}*"):
+            leftover.unlink()
+        store = Store.create(part, {"made_by": "likewise"})
+        try:
+            put_first_spaces(store, recipes)
+            store.fold_journal()
+        finally:
+            store.close()
+        rename_whole(part, root / FILE)
+
+
+def _check_vacant(root: Path) -> None:
+    if root.exists() and not root.is_dir():
+        raise CollectionError(f"{root} is a file; choose another name")
+    if is_collection(root):
+        raise CollectionExists(f"{root} is a collection already; open it, or choose another name")
+    if not is_vacant(root):
+        raise CollectionError(f"{root} is not empty and no collection; choose another name")
+
+
+@contextmanager
+def _sole_creator(root: Path) -> Iterator[None]:
+    """Hold the lease in a folder where nobody else has made the collection."""
+    until = time.monotonic() + _PATIENCE
+    with ExitStack() as held:
+        while True:
+            try:
+                held.enter_context(jobs.lease(root, "creating the collection"))
+                break
+            except CollectionBusy:
+                # Made by now, and at work already; else still being made.
+                _check_vacant(root)
+                if time.monotonic() > until:
+                    raise
+            except ReadOnlyCollection as error:
+                raise CollectionError(f"{root} cannot be written; choose another place") from error
+        _check_vacant(root)
+        yield

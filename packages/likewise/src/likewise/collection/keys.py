@@ -1,0 +1,330 @@
+"""Named keys: who may look, who may judge and tag, who may manage; and all of it taken back.
+
+A key is 256 random bits, so that there is nothing to guess: one fast hash of it is kept, and a slow
+one, which passwords need, would only make every request slow.  It is shown once, when it is made.
+Whoever asks with a key that was revoked is a stranger at the next request, at every server of the
+collection, since each request asks the catalog.  Lines of the log name the key they were written
+with (``store/acting.py``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import secrets
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from likewise.catalog import key_table
+from likewise.catalog.key_table import KeyRow
+from likewise.catalog.store import Store
+from likewise.errors import CollectionError, InvalidInput, NotYours, UnknownName
+
+# What learns is imported when something is taken back: a request only asks who it is.
+if TYPE_CHECKING:
+    from likewise.learning.profile_states import ProfileStates
+
+LOOK, JUDGE, MANAGE = "look", "judge", "manage"
+ROLES = (LOOK, JUDGE, MANAGE)
+"""From the least to all: each may do what those before it may."""
+PREFIX = "lwk_"
+"""How every key begins: so people and programs that look for lost secrets know one."""
+MOST_KEYS = 100
+LONGEST_NAME = 40
+_RESERVED = {"the page", "the command line", "a program", "the owner", "owner", "you"}
+"""What the log and the list of actions call those who have no named key."""
+
+
+@dataclass(frozen=True)
+class AccessKey:
+    """A named key, without the key itself.
+
+    Attributes
+    ----------
+    id : int
+        Tells it from a later key of the same name.
+    name : str
+        Who has it, as the log says.
+    role : str
+        ``look``, ``judge`` or ``manage``.
+    made : str
+        When.
+    maker : str
+        By whom: another key, "the command line" or "the page".
+    used : str or None
+        When it was last used, to the hour; None: never.
+    revoked : str or None
+        When it was closed; None while it works.
+
+    See Also
+    --------
+    Share : a link that lets somebody answer questions.
+    """
+
+    id: int
+    name: str
+    role: str
+    made: str
+    maker: str
+    used: str | None
+    revoked: str | None
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key and what is kept of it; ``secret`` cannot be shown again, and is in no print-out."""
+
+    secret: str = field(repr=False)
+    key: AccessKey
+
+
+class TakenBack(NamedTuple):
+    """What was taken back of a key: an action, which can be undone.
+
+    ``judgements`` counts judgements and comparisons, ``tags`` lines about tags.
+    """
+
+    action: int
+    key: AccessKey
+    judgements: int
+    tags: int
+
+
+class Keys:
+    """The named keys of a collection."""
+
+    def __init__(self, store: Store, states: Callable[[], ProfileStates]) -> None:
+        self._store, self._states = store, states
+
+    def __iter__(self) -> Iterator[AccessKey]:
+        """Every key there ever was, oldest first; those that were revoked are marked."""
+        return map(_shown, key_table.keys(self._store))
+
+    def __len__(self) -> int:
+        """How many work."""
+        return len(key_table.working_keys(self._store))
+
+    # -- making and closing -----------------------------------------------------------------
+
+    def add(self, name: str, role: str) -> NewKey:
+        """A new key; gives it, this once.
+
+        Parameters
+        ----------
+        name : str
+            Who gets it: 1 to 40 letters.  The log names it.
+        role : {"look", "judge", "manage"}
+            What it may do.
+
+        Returns
+        -------
+        NewKey
+        """
+        name = clean_name(name)
+        if role not in ROLES:
+            raise InvalidInput(f"{role!r} is no role; one of {', '.join(ROLES)} expected")
+        secret = PREFIX + secrets.token_urlsafe(32)
+        with self._store.write(durable=True) as c:
+            there = key_table.working_keys(self._store)
+            taken = {_folded(one.name) for one in there}
+            if _folded(name) in taken:
+                raise CollectionError(f"there is a key {name!r} already; revoke it first")
+            if _folded(name) in {_folded(one) for one in self._names_of_guests()}:
+                raise CollectionError(
+                    f"{name!r} has a link to answer questions; close it first, or take another name"
+                )
+            if len(there) >= MOST_KEYS:
+                raise CollectionError(f"there are {len(there)} keys; revoke some first")
+            digest, maker = digest_of(secret), self._store.actor
+            made = key_table.put_key(c, name, role, digest, _moment(), maker)
+            assert made is not None, "names were compared inside of the transaction"
+        return NewKey(secret, self[made])
+
+    def _names_of_guests(self) -> list[str]:
+        from likewise.learning.shares import Shares
+
+        return [one.name for one in Shares(self._store)]
+
+    def revoke(self, name: str | int) -> AccessKey:
+        """Close a key: it opens nothing from the next request on, nor do its sessions.
+
+        Parameters
+        ----------
+        name : str or int
+            Its name, or its id.
+
+        Returns
+        -------
+        AccessKey
+        """
+        # Durable: a power cut must not open again what somebody closed.
+        with self._store.write(durable=True) as c:
+            row = self._row(name, working=True)
+            key_table.revoke_key(c, row.id, _moment())
+        return self[row.id]
+
+    def __getitem__(self, name: str | int) -> AccessKey:
+        """A key by its name or id; of several with one name the last."""
+        return _shown(self._row(name))
+
+    def _row(self, name: str | int, *, working: bool = False) -> KeyRow:
+        every = key_table.keys(self._store)
+        number = int(name) if isinstance(name, int) or is_number(name) else None
+        found = [
+            one
+            for one in every
+            if (one.id == number if number is not None else _folded(one.name) == _folded(str(name)))
+        ]
+        if working and found and not [one for one in found if one.revoked is None]:
+            raise CollectionError(f"the key {found[-1].name!r} was revoked already")
+        found = [one for one in found if one.revoked is None] or found
+        if not found:
+            there = ", ".join(repr(one.name) for one in every if one.revoked is None)
+            known = f"; there are {there}" if there else "; there are none"
+            raise UnknownName(f"there is no key {str(name)[:LONGEST_NAME]!r}{known}")
+        return found[-1]
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def of_secret(self, secret: str) -> AccessKey | None:
+        """The key that somebody shows, if it works."""
+        offered = digest_of(secret)
+        # All are compared, each in the same time: how long it takes tells nothing.
+        found = [
+            one
+            for one in key_table.working_keys(self._store)
+            if hmac.compare_digest(one.digest, offered)
+        ]
+        return _shown(found[0]) if found else None
+
+    def of_id(self, id_: int) -> AccessKey | None:
+        """The key a session was begun with, if it works."""
+        found = key_table.key(self._store, id_)
+        return None if found is None or found.revoked is not None else _shown(found)
+
+    def note_use(self, key: AccessKey) -> None:
+        """Remember that a key was used this hour; a write an hour, whatever it asks for."""
+        now = hour()
+        if key.used == now or self._store.read_only:
+            return
+        with self._store.write() as c:
+            key_table.put_used(c, key.id, now)
+
+    def check_wrote(self, key: AccessKey, lines: Sequence[int]) -> None:
+        """Refuse lines of the log that were not written with a key."""
+        own = key_table.written_by(self._store, key.id, lines)
+        other = next((line for line in lines if line not in own), None)
+        if other is not None:
+            raise NotYours(f"line {other} was not said with your key; the owner can take it back")
+
+    def last_judgement(self, key: AccessKey, profile: str = "default") -> int:
+        """The newest judgement of a profile that was said with a key and stands."""
+        from likewise.learning.profile_names import resolve_profile
+
+        own = key_table.lines_of(self._store, key.id)
+        items = self._states().history(resolve_profile(self._store, profile)).items
+        found = [one.number for one in items if one.number in own and one.kind == "judge"]
+        if not found:
+            raise CollectionError("there is no judgement of yours to take back")
+        return found[-1]
+
+    # -- taking back ------------------------------------------------------------------------
+
+    def take_back(self, name: str | int) -> TakenBack:
+        """Take back all that was judged, compared and tagged with a key, as one action.
+
+        What was learned is then what it would be had none of it been said.  Undoing the action lets
+        it stand again, but for what others have said about the same pictures and tags since.
+
+        Parameters
+        ----------
+        name : str or int
+            Its name, or its id; it need not work any more.
+
+        Returns
+        -------
+        TakenBack
+        """
+        from likewise.catalog import action_tables, log_tables, tag_log_table
+        from likewise.learning.history import TAKE_BACK
+        from likewise.learning.log_lines import append_line
+        from likewise.tags import tag_log
+
+        store, states = self._store, self._states()
+        row = self._row(name)
+        profiles: dict[str, int] = {}
+        judgements: set[int] = set()
+        # First the lock of the states, then the catalog's: everywhere in this order.
+        with states.lock, store.write(durable=True) as c:
+            lines = key_table.lines_of(store, row.id)
+            for profile in log_tables.profiles(store):
+                # Wherever they stand: in copies, and where they were taken in.
+                items = states.history(profile).items
+                standing = [item.number for item in items if item.number in lines]
+                if standing:
+                    body = {"judgements": standing, "of": row.name}
+                    profiles[profile] = append_line(c, store, profile, TAKE_BACK, body).number
+                    judgements |= {*standing}
+            about = tag_log_table.standing_of(store, lines)
+            withdrawn = [tag_log.write_withdrawal(c, store, line) for line in about]
+            for line in reversed(about):
+                tag_log.put_back_within(c, store, line)
+            if not (judgements or about):
+                raise CollectionError(
+                    f"nothing that was judged or tagged with the key {row.name!r} stands"
+                )
+            done: dict[str, Any] = {
+                "name": row.name, "of": row.id, "profiles": profiles, "withdrawals": withdrawn,
+                "judgements": len(judgements), "tag_lines": len(about),
+            }  # fmt: skip
+            count = len(judgements) + len(about)
+            action = action_tables.put_action(c, store, action_tables.TAKE_BACK, count, done)
+        for profile in profiles:
+            states.fold_in_use(profile)
+        return TakenBack(action, _shown(row), len(judgements), len(about))
+
+
+def clean_name(name: str) -> str:
+    """A name as the log keeps it, or a refusal."""
+    plain = unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else ""
+    # What is not printable moves the cursor, or turns the letters around it the other way.
+    if not plain or len(plain) > LONGEST_NAME or not plain.isprintable():
+        shown = json.dumps(str(name)[: LONGEST_NAME + 10])
+        raise InvalidInput(f"{shown} is no name for a key; 1 to {LONGEST_NAME} letters expected")
+    if is_number(plain):
+        raise InvalidInput(f"{plain!r} is a number, and keys have those; a name expected")
+    if _folded(plain) in _RESERVED:
+        raise InvalidInput(f"{plain!r} is what the log calls the owner; another name expected")
+    return plain
+
+
+def digest_of(secret: str) -> bytes:
+    """What is kept of a key."""
+    said = secret.encode(errors="replace")
+    return hashlib.blake2b(said, person=b"likewise-key", digest_size=32).digest()
+
+
+def hour() -> str:
+    """Now, to the hour: finer than that nobody needs to know when a key was used."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H}:00:00+00:00"
+
+
+def is_number(name: str) -> bool:
+    return isinstance(name, str) and name.isascii() and name.isdecimal() and len(name) < 10
+
+
+def _folded(name: str) -> str:
+    """Names that a person could take for each other are one."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def _moment() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _shown(row: KeyRow) -> AccessKey:
+    return AccessKey(row.id, row.name, row.role, row.made, row.maker, row.used, row.revoked)

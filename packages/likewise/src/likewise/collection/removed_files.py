@@ -1,0 +1,102 @@
+"""Files of removed pictures that somebody wants gone from their folders: moved, never deleted.
+
+They go into ``removed/N/`` of the collection, N being the action, so that undoing it can bring them
+back; whoever wants the space on disk empties that folder by hand.  A file is moved only while it
+is, to the byte, the picture that was removed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from likewise.catalog.content import digest_of_file
+from likewise.catalog.names import plain_name
+from likewise.errors import ImageError
+from likewise.images.decode import recognise
+from likewise_methods.durable_files import private_folder, rename_whole, sync_file, sync_folder
+
+FOLDER = "removed"
+Problem = tuple[str, str]
+
+
+def places_for(paths: Iterable[str], action: int) -> dict[str, str]:
+    """Where files go, below the collection's folder: numbered, since names come twice."""
+    return {
+        path: f"{FOLDER}/{action}/{number:05d}-{_plain(os.path.basename(path))}"
+        for number, path in enumerate(sorted(paths), 1)
+    }
+
+
+def _plain(name: str) -> str:
+    """A name of a file in signs that every file system has, its end kept."""
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[-60:]
+
+
+def move_away(root: Path, moves: Mapping[str, str], digests: Mapping[str, bytes]) -> list[Problem]:
+    """Move files to their places; gives those that had to stay, with the reason."""
+    problems = []
+    for path, place in moves.items():
+        try:
+            if os.path.islink(path):
+                raise OSError(None, "it is a link")
+            if digest_of_file(path) != digests[path]:
+                raise OSError(None, "it was changed since it was added")
+            private_folder(root / FOLDER)
+            private_folder((root / place).parent)
+            _move(Path(path), root / place)
+        except OSError as error:
+            problems.append((path, f"stays where it is: {error.strerror or error}"))
+    return problems
+
+
+def move_back(root: Path, moves: Mapping[str, str]) -> list[Problem]:
+    """Move files back to where they were; gives those that had to stay, with the reason."""
+    problems = []
+    for path, place in moves.items():
+        kept = root / plain_name(place)
+        if kept.is_symlink() or not kept.is_file():
+            continue  # it was never moved, or somebody took it
+        try:
+            # A catalog may come from anybody, and must not plant anything but pictures.
+            recognise(kept)
+            if os.path.lexists(path):
+                raise OSError(None, "there is another file of that name by now")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            _move(kept, Path(path))
+        except ImageError as error:
+            problems.append((path, f"stays in {kept}: {error.reason}"))
+        except OSError as error:
+            problems.append((path, f"stays in {kept}: {error.strerror or error}"))
+    return problems
+
+
+def holds_files(root: Path) -> bool:
+    """Whether files of removed pictures lie in the collection's folder."""
+    return any(files for _, _, files in os.walk(root / FOLDER))
+
+
+def _move(source: Path, target: Path) -> None:
+    """Rename, or on another disk copy, compare, and only then delete."""
+    try:
+        rename_whole(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+    else:
+        sync_folder(source.parent)
+        return
+    part = target.with_name(f"{target.name}.part")
+    try:
+        shutil.copy2(source, part)
+        sync_file(part)
+        if digest_of_file(part) != digest_of_file(source):
+            raise OSError(None, "its copy differs from it")
+        rename_whole(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    source.unlink()
+    sync_folder(source.parent)

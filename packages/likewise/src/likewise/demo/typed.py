@@ -1,0 +1,81 @@
+"""Words typed into the demo: what they find, and what three likes make of it.
+
+None of the words is part of a file's name, so that only what the pictures show can answer.  They
+were chosen for what they show: texts that are right at once, texts that three likes mend, and one
+that they mend in part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from likewise.collection.collection import Collection
+from likewise.demo.themes import scene_of
+from likewise.search.rank import Hit
+from likewise.search.typed.reasons import Reason
+
+WORDS: Mapping[str, Sequence[str]] = {
+    "a cat": ("chelsea",),
+    "temple": ("china",),
+    "stars": ("hubble_deep_field",),
+    "money": ("coins",),
+    "wall": ("brick",),
+    "spaceship": ("rocket",),
+    "document": ("page", "text"),
+}
+"""What is typed, and the planted scenes that are meant."""
+PROFILE = "demo-words"
+LIKES = 3
+
+
+@dataclass(frozen=True)
+class TypedQuery:
+    """One text, before and after three likes.
+
+    ``found`` are the right ones among as many answers as there are right pictures, before and
+    after; liked pictures, which come first because they were pointed at, are not counted.
+    """
+
+    text: str
+    why: str
+    hits: Sequence[Hit]
+    right: frozenset[int]
+    liked: Sequence[int]
+    after: Sequence[Hit]
+    found: tuple[float, float]
+
+
+def type_words(col: Collection, names: Mapping[str, int]) -> tuple[list[TypedQuery], str]:
+    """Each of ``WORDS`` typed, and judged in the demo's profile; and what would make it better.
+
+    ``names`` are the pictures by the names of planted views.
+    """
+    if PROFILE in col.profiles:
+        col.profiles.roll_back(0, profile=PROFILE)
+    else:
+        col.profiles.create(PROFILE)
+    made: list[TypedQuery] = []
+    for text, scenes in WORDS.items():
+        right = frozenset(image for name, image in names.items() if scene_of(name) in scenes)
+        hits = col.search(text=text, k=len(col), by=PROFILE)
+        if hits.hint is not None and not any(one.kind == "looks" for one in _reasons(hits)):
+            return [], hits.hint
+        liked = [hit.id for hit in hits[:20] if hit.id in right][:LIKES]
+        after: Sequence[Hit] = hits
+        if liked:
+            col.judge(text=text, liked=liked, profile=PROFILE)
+            after = col.search(text=text, k=len(col), by=PROFILE)
+        rest = right - set(liked)
+        shares = [
+            sum(hit.id in rest for hit in [h for h in some if h.id not in liked][: len(rest)])
+            / max(len(rest), 1)
+            for some in (hits, after)
+        ]
+        why = next((str(one) for one in _reasons(hits) if one.kind == "looks"), "")
+        made.append(TypedQuery(text, why, hits, right, liked, after, (shares[0], shares[1])))
+    return made, ""
+
+
+def _reasons(hits: Sequence[Hit]) -> list[Reason]:
+    return [one for hit in hits[:1] for one in hit.reasons]

@@ -1,0 +1,183 @@
+"""The spaces of a collection: looked up by name, added and back-filled, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from dataclasses import replace
+from typing import Any
+
+from likewise.catalog import jobs
+from likewise.catalog.changes import drop_setting, drop_space
+from likewise.errors import CollectionError, InvalidInput, UnknownName
+from likewise.ingest.generations import renew_idf
+from likewise.ingest.growth import learn_space
+from likewise.ingest.new_space import WITHOUT_NETWORK, create_space, finish_space, is_unfinished
+from likewise.ingest.own_vectors import put_vectors
+from likewise.ingest.pool import Workers
+from likewise.ingest.workers import n_workers
+from likewise.learning.similarities import Similarities
+from likewise.learning.subjects import fill_codes, invalidate_states
+from likewise.search.views import Views
+from likewise.spaces import rows as space_rows
+from likewise.spaces.base import Space
+from likewise.spaces.registry import find_kind, open_spaces, validate_recipe
+
+_LONGEST_NAME = 40
+
+
+class _Describing:
+    """One count of a space: pictures gone through, of all there are.
+
+    What it learns in between is told as a note: no stage takes the count back.
+    """
+
+    def __init__(self, report: jobs.Report, name: str, kind: type[Space], pictures: int) -> None:
+        self._report, self._kind, self._pictures = report, kind, pictures
+        self._pace = jobs.Pace()
+        self._now = jobs.Progress(f"describing pictures by {name}", 0, pictures)
+
+    def __call__(self, one: jobs.Progress) -> None:
+        if one.stage == self._kind.sample_stage:
+            self._count(one.done)
+        elif one.stage == self._kind.stage:
+            # Those it has learned from are described already: the others are left.
+            self._count(self._pictures - (one.total - one.done))
+        else:
+            of = f" {one.done:,} of {one.total:,}" if one.total else ""
+            # The count waits meanwhile: at no rate.
+            self._now = replace(self._now, note=f"{one.stage}{of}", rate=0.0)
+        self._report(self._now)
+
+    def _count(self, done: int) -> None:
+        # Those that could not be read when it learned are tried once more.
+        done = max(self._now.done, done)
+        self._now = replace(self._now, done=done, rate=self._pace.rate(done), note="")
+
+
+class Spaces(Mapping[str, Space]):
+    """The spaces by name, each with its live generation."""
+
+    def __init__(self, views: Views, similarities: Similarities) -> None:
+        self._store, self._views, self._similarities = views.store, views, similarities
+
+    def __getitem__(self, name: str) -> Space:
+        known = open_spaces(self._store)
+        if name not in known:
+            raise UnknownName(f"there is no space {name!r}; there are {', '.join(known)}")
+        return known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._store.spaces())
+
+    def __len__(self) -> int:
+        return len(self._store.spaces())
+
+    def items(self) -> ItemsView[str, Space]:
+        """All of one moment: another process may drop one meanwhile."""
+        return open_spaces(self._store).items()
+
+    def values(self) -> ValuesView[Space]:
+        """All of one moment, like :meth:`items`."""
+        return open_spaces(self._store).values()
+
+    def add(
+        self,
+        name: str,
+        recipe: Mapping[str, Any],
+        *,
+        workers: Workers | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> None:
+        """Another kind of vector for every picture, back-filled.
+
+        ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
+        "look", "fitted" (another space, ``source``, fitted to the collection), "psc", "vlad",
+        "onnx" for a network of your own, "own" for vectors of your own, or one that another package
+        brings) and its parameters.
+        """
+        _, whole = validate_recipe(recipe)
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _LONGEST_NAME:
+            raise InvalidInput(
+                f"{name!r} is no name for a space; letters, digits, - and _ expected"
+            )
+        store = self._store
+        with store.lease("space add"):
+            space_rows.tidy(store)
+            course = _Describing(report, name, find_kind(whole["feature"]), store.n_images())
+            if name in self and is_unfinished(store, name, whole):
+                # Whoever was filling it died, since the lease is ours: go on where that was.
+                finish_space(store, name, workers=workers, report=course)
+            elif name in self or name in self._similarities:
+                raise CollectionError(f"there is a space or similarity {name!r} already")
+            else:
+                create_space(store, name, whole, workers=workers, report=course)
+            if self[name].generation:
+                fill_codes(self._views, name)
+            space_rows.tidy(store)
+
+    def add_missing(
+        self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
+    ) -> list[str]:
+        """The spaces that need no network, where they are not there yet; gives their names."""
+        missing = [name for name in WITHOUT_NETWORK if name not in self]
+        for name in missing:
+            self.add(name, {"feature": name}, workers=workers, report=report)
+        return missing
+
+    def drop(self, name: str) -> None:
+        """Forget a space and its vectors."""
+        with self._store.lease("space drop"):
+            if name not in self:
+                raise CollectionError(f"there is no space {name!r}")
+            for other in self.values():
+                if other.takes_rows_of == name:
+                    raise CollectionError(
+                        f"space {other.name!r} is made of the rows of {name!r}; drop it first"
+                    )
+            if len(self) == 1:
+                raise CollectionError(f"{name!r} is the only space there is; add another first")
+            with self._store.write(durable=True) as c:
+                drop_space(c, name)
+                # One of the same name may come later, and have nothing to do with this one.
+                invalidate_states(c, self._store, name)
+                if self._store.setting("default_similarity") == name:
+                    drop_setting(c, "default_similarity")
+            space_rows.tidy(self._store)
+
+    def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
+        """Your own vectors for pictures of the collection; gives how many were stored.
+
+        The first call fixes the width.  A picture that has a vector gets the new one.
+        """
+        with self._store.lease("add vectors"):
+            stored = put_vectors(self._store, name, ids, X)
+            for space in self.values() if stored else ():
+                if space.takes_rows_of == name and space.has_outgrown(self._store.n_images()):
+                    learn_space(self._store, space, workers=0, report=jobs.silent)
+                if name in (space.name, space.takes_rows_of) and self[space.name].generation:
+                    fill_codes(self._views, space.name)
+            return stored
+
+    # -- for the jobs of the collection, which hold the lease -------------------------------
+
+    def fill_codes(self) -> None:
+        """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
+        for name, space in self.items():
+            # A space with placeholders has a row of every picture.
+            made = space.is_available() or space.takes_rows_of is not None
+            if space.generation and made and space.placeholder is None:
+                fill_codes(self._views, name)
+
+    def renew_idf(self, report: jobs.Report) -> None:
+        """A new idf for the words there are, by the pictures there are now."""
+        for space in self.values():
+            if space.idf is not None and space.generation:
+                renew_idf(self._store, space, report)
+
+    def train(self, workers: Workers | None, seed: int, report: jobs.Report) -> None:
+        """New words and codebooks from the pictures there are now."""
+        pictures = self._store.n_images()
+        count = n_workers(workers, pictures)
+        for space in self.values():
+            if space.can_learn() and pictures:
+                learn_space(self._store, space, workers=count, report=report, seed=seed)

@@ -1,0 +1,187 @@
+"""What people said, as numbers: pairs and triplets over the vectors of the pictures named.
+
+A judgement makes the query similar to what was liked and dissimilar to what was disliked; where
+nothing was disliked, what was shown above a liked picture and passed over counts as dissimilar.  A
+comparison makes a triplet, and two pairs: the nearer picture similar, the farther one dissimilar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.catalog import log_tables
+from likewise.catalog.model_table import bodies
+from likewise.catalog.segments import unpack_dense
+from likewise.catalog.store import SpaceRow, Store
+from likewise.learning.history import COMPARE, JUDGE, Item
+from likewise.learning.profile_names import resolve_profile
+from likewise.learning.profile_states import ProfileStates
+from likewise.learning.waiting import answer_profiles, waiting_items
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Rows of the pictures that were spoken of, and what was said, by row number.
+
+    ``same`` tells whether a pair is similar; ``said_in`` names the query of each pair and
+    ``asked_in`` that of each triplet, so that what belongs together can be held out together.
+    ``compared`` marks the triplets that are comparisons, and ``explicit`` those whose far picture
+    somebody named: disliked, or the farther one of a comparison, and not merely passed over.
+    ``opposed`` counts pairs that were left out because as much speaks for them as against.
+    """
+
+    subjects: tuple[int, ...]
+    X: NDArray[np.float32]
+    pairs: Numbers
+    same: NDArray[np.bool_]
+    said_in: Numbers
+    triplets: Numbers
+    asked_in: Numbers
+    compared: NDArray[np.bool_]
+    explicit: NDArray[np.bool_]
+    opposed: int
+
+    def without(
+        self, queries: Any, asked: Numbers | None = None
+    ) -> tuple[Numbers, NDArray[np.bool_]]:
+        """(pairs, same) less those of some queries, and less what their triplets ask.
+
+        ``asked`` are further triplets that must not be taught; their rows may lie beyond ``X``.
+
+        A pair may have been judged from either end: it is in a triplet of the one query and was
+        said in the other.
+        """
+        own = self.triplets[np.isin(self.asked_in, queries)]
+        out = own if asked is None else np.concatenate([own, asked])
+        held = np.sort(np.concatenate([out[:, [0, 1]], out[:, [0, 2]]]), axis=1)
+        size = max(len(self.X), int(out.max(initial=0)) + 1)
+        known = np.isin(_number_pairs(self.pairs, size), _number_pairs(held, size))
+        kept = ~(known | np.isin(self.said_in, queries))
+        return self.pairs[kept], self.same[kept]
+
+
+def gather_constraints(
+    store: Store,
+    items: Iterable[Item],
+    space: SpaceRow,
+    row_of: Callable[[int], Any],
+) -> Constraints:
+    """All that stands, in one dense space; ``row_of`` knows pictures of the collection by id.
+
+    Pictures without a vector in the space are left out, with what was said about them.
+    """
+    kept = [item for item in items if item.kind in (JUDGE, COMPARE)]
+    subjects: set[int] = set().union(*(item.subjects() for item in kept))
+    rows = subject_rows(store, space, subjects, row_of)
+    place = {subject: at for at, subject in enumerate(rows)}
+    votes: dict[tuple[int, int], list[float]] = {}
+    first: dict[tuple[int, int], int] = {}
+    triplets: list[tuple[int, int, int, bool, bool]] = []
+    for item in kept:
+        if item.query not in place:
+            continue
+        query = place[item.query]
+        near = [place[s] for s in item.liked if s in place]
+        far = [place[s] for s in item.disliked if s in place]
+        named = bool(far)
+        if not far and item.weight >= 1.0:
+            far = [place[s] for s in item.negatives if s in place]
+        # A verdict on a pair outweighs any number of comparisons that it was part of.
+        vote = 1.0 if item.kind == COMPARE else 1e6
+        for others, sign in ((near, vote), (far, -vote)):
+            for other in others:
+                pair = (min(query, other), max(query, other))
+                if pair[0] != pair[1]:
+                    votes.setdefault(pair, []).append(sign)
+                    first.setdefault(pair, query)
+        compared = item.kind == COMPARE
+        triplets += [(query, a, b, compared, named) for a in near for b in far if a != b]
+    totals = {pair: sum(signs) for pair, signs in votes.items()}
+    clear = [pair for pair, total in totals.items() if total != 0]
+    made = np.array([row[:3] for row in triplets], np.int64).reshape(-1, 3)
+    return Constraints(
+        tuple(rows),
+        _matrix(list(rows.values()), space.width),
+        np.array(clear, np.int64).reshape(-1, 2),
+        np.array([totals[pair] > 0 for pair in clear], bool),
+        np.array([first[pair] for pair in clear], np.int64),
+        made,
+        made[:, 0].copy(),
+        np.array([row[3] for row in triplets], bool),
+        np.array([row[4] for row in triplets], bool),
+        len(totals) - len(clear),
+    )
+
+
+def subject_rows(
+    store: Store, space: SpaceRow, subjects: set[int], row_of: Callable[[int], Any]
+) -> dict[int, NDArray[np.float32]]:
+    """Prepared rows of subjects: their codes, else their rows in the collection."""
+    codes = log_tables.codes(store, space.name, space.generation, subjects)
+    found = {s: unpack_dense([blob], space.width)[0] for s, blob in codes.items()}
+    here = log_tables.subjects_in_collection(store, subjects - set(found))
+    for subject, image in here.items():
+        row = row_of(image)
+        if row is not None:
+            found[subject] = np.asarray(row, np.float32)
+    return {subject: found[subject] for subject in sorted(found)}
+
+
+def _number_pairs(pairs: Numbers, size: int) -> Numbers:
+    """One number for each ordered pair of rows."""
+    return np.asarray(pairs[:, 0] * size + pairs[:, 1], np.int64)
+
+
+def _matrix(rows: Sequence[Any], width: int) -> NDArray[np.float32]:
+    return np.array(rows, np.float32).reshape(len(rows), width)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that stands, with who made it and where it came from."""
+
+    number: int
+    anchor: int
+    nearer: int
+    farther: int
+    person: str | None
+    source: str
+    at: float = 0.0
+
+
+def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
+    """Every comparison that stands, in the order of the log; pictures are subjects."""
+    kept = [item for item in items if item.kind == COMPARE and item.liked and item.disliked]
+    said = bodies(store, [item.number for item in kept])
+    return [
+        Comparison(
+            item.number, item.query, item.liked[0], item.disliked[0],
+            said.get(item.number, {}).get("by"),
+            str(said.get(item.number, {}).get("source", "compare")), item.at,
+        )
+        for item in kept
+    ]  # fmt: skip
+
+
+def profile_items(store: Store, states: ProfileStates, profile: str) -> tuple[str, list[Item], int]:
+    """(profile, what stands in it, the last line that was read).
+
+    With the answers that wait for it: a map or a metric is asked for by name, and ranks nothing
+    that its owner did not choose it for.
+    """
+    used = resolve_profile(store, profile)
+    with states.lock:
+        history = states.history(used)
+        found = {item.number: item for item in history.items}
+        for item in waiting_items(store, states, used):
+            found.setdefault(item.number, item)
+        read = [history.position]
+        read += [states.history(one.profile).position for one in answer_profiles(store, used)]
+        return used, [found[number] for number in sorted(found)], max(read)

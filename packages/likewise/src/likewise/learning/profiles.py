@@ -1,0 +1,278 @@
+"""Profiles: learned similarities with a history; versions, copies, roll-back, files, lessons.
+
+A version is (profile, position in the log, generation).  Rolling back appends a line that says so;
+nothing is erased, and the way forward again is another roll-back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from likewise.catalog import jobs, log_tables
+from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.pictures import PictureName, Pictures
+from likewise.errors import CollectionError, UnknownName
+from likewise.learning import compact as compacting
+from likewise.learning import learned_report, lessons, profile_files
+from likewise.learning.history import MERGE, ROLLBACK
+from likewise.learning.log_lines import append_line, timestamp
+from likewise.learning.profile_names import DEFAULT, check_new_name, check_person, resolve_profile
+from likewise.learning.profile_states import ProfileStates
+from likewise.learning.similarities import Similarities, profile_figures, sparse_space
+from likewise.search.similarities import Figures, Similarity
+from likewise.search.sparse_view import SparseView
+from likewise.search.views import Views
+from likewise.spaces import rows as space_rows
+from likewise.spaces.registry import open_spaces
+from likewise_methods.validation import whole
+
+
+class Version(NamedTuple):
+    """A state of a profile: everything up to a position of the log, in a generation.
+
+    See Also
+    --------
+    LogLine : a line of the log.
+    """
+
+    profile: str
+    position: int
+    generation: Mapping[str, int]
+
+
+class Profiles(Mapping[str, Similarity]):
+    """Every profile under its own name, whichever is in use, with what it amounts to."""
+
+    def __init__(
+        self, views: Views, states: ProfileStates, similarities: Similarities, pictures: Pictures
+    ) -> None:
+        self._store, self._views, self._states = views.store, views, states
+        self._similarities, self._pictures = similarities, pictures
+
+    def __getitem__(self, name: str) -> Similarity:
+        known = self._similarities.profiles()
+        # By the name ``default`` a similarity is the profile in use; here it is the one so called.
+        if name not in known:
+            raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
+        found = known[name]
+        return replace(
+            found, figures=profile_figures(self._states, found, open_spaces(self._store))
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(log_tables.profiles(self._store))
+
+    def __len__(self) -> int:
+        return len(log_tables.profiles(self._store))
+
+    @property
+    def in_use(self) -> str:
+        """The profile that ``default`` means now."""
+        return resolve_profile(self._store, DEFAULT)
+
+    def figures(self, profile: str = DEFAULT) -> Figures:
+        """What a profile amounts to."""
+        found = self._similarities.profiles()[resolve_profile(self._store, profile)]
+        return profile_figures(self._states, found, open_spaces(self._store))
+
+    def version(self, profile: str = DEFAULT) -> Version:
+        """What a profile is now: its name, the position in the log, and the generations."""
+        name = resolve_profile(self._store, profile)
+        live = {space.name: space.generation for space in self._store.spaces().values()}
+        return Version(name, self._states.history(name).position, live)
+
+    def report(
+        self,
+        profile: str = DEFAULT,
+        *,
+        top: int = 6,
+        examples: int = 4,
+        report: jobs.Report = jobs.silent,
+    ) -> learned_report.LearnedReport:
+        """What a profile has learned: the ``top`` words or directions either way, with examples."""
+        name = resolve_profile(self._store, profile)
+        similarity = self._similarities.profiles()[name]
+        return learned_report.report_learned(
+            self._views, self._states, similarity, top=top, examples=examples, report=report
+        )
+
+    # -- made and changed -------------------------------------------------------------------
+
+    def create(self, name: str, base: str | None = None) -> None:
+        """A profile that has learned nothing yet, over a built-in similarity."""
+        built_in = [made.name for made in self._similarities.built_in()]
+        if base is not None and base not in built_in:
+            raise CollectionError(
+                f"{base!r} is no built-in similarity; there are {', '.join(built_in)}"
+            )
+        with self._store.write(durable=True) as c:
+            check_new_name(self._store, name)
+            log_tables.put_profile(c, name, base or "", timestamp(), None, 0)
+
+    def copy(self, source: str, name: str) -> None:
+        """A profile that begins with all another has learned, and goes its own way from there."""
+        source = resolve_profile(self._store, source)
+        row = log_tables.profiles(self._store)[source]
+        with self._store.write(durable=True) as c:
+            check_new_name(self._store, name)
+            # Whatever the source learns later is behind this position.
+            position = log_tables.last_entry(self._store, source)
+            log_tables.put_profile(c, name, row.base, timestamp(), source, position)
+
+    def merge(self, sources: Sequence[str], name: str) -> None:
+        """A new profile with all that others have learned, each as it stands now.
+
+        What they share counts once; where one contradicts another about a query, the later word
+        counts.  None of them changes, and the new one goes its own way from there.
+        """
+        found = list(dict.fromkeys(resolve_profile(self._store, one) for one in sources))
+        if len(found) < 2:
+            raise CollectionError("nothing to merge; name two profiles or more")
+        rows = log_tables.profiles(self._store)
+        bases = {rows[one].base for one in found}
+        if len(bases) > 1:
+            ranked = ", ".join(f"{one} by {rows[one].base or 'default'}" for one in found)
+            raise CollectionError(f"these profiles rank by different similarities: {ranked}")
+        with self._store.write(durable=True) as c:
+            check_new_name(self._store, name)
+            log_tables.put_profile(c, name, bases.pop(), timestamp(), None, 0)
+            for one in found:
+                position = log_tables.last_entry(self._store, one)
+                body = {"profile": one, "position": position}
+                append_line(c, self._store, name, MERGE, body)
+        self._states.fold_in_use(name)
+
+    def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
+        """Return a profile to an earlier position of its log; 0 is where it began."""
+        name = resolve_profile(self._store, profile)
+        # First the lock of the states, then the catalog's: everywhere in this order.
+        with self._states.lock, self._store.write(durable=True) as c:
+            history = self._states.history(name)
+            position = whole(position, "position", 0)
+            if position not in history.positions():
+                raise CollectionError(
+                    f"profile {name!r} has no version {position}; "
+                    f"its log goes to {history.position}"
+                )
+            append_line(c, self._store, name, ROLLBACK, {"position": position})
+        self._states.fold_in_use(name)
+
+    def export(self, path: str | os.PathLike[str], *, profile: str = DEFAULT) -> Path:
+        """The learned weights in one file, for another collection with the same words."""
+        name = resolve_profile(self._store, profile)
+        return profile_files.export_profile(self._store, self._states, name, absolute(path))
+
+    def load(self, path: str | os.PathLike[str], name: str | None = None) -> str:
+        """A profile from a file that :meth:`export` wrote; gives its name."""
+        return profile_files.import_profile(self._store, absolute(path), name)
+
+    # -- learned in bulk --------------------------------------------------------------------
+
+    def behind(self, profile: str = DEFAULT) -> int:
+        """Judgements that a profile is still learning anew; 0: searches know all that stands."""
+        return self._states.behind(resolve_profile(self._store, profile))
+
+    def settle(self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent) -> None:
+        """Wait until a profile has learned all that stands in its log.
+
+        Taking back or contradicting an old line among many thousand is learned beside: until then
+        searches rank as before, and say how far they are ``behind``.
+        """
+        self._states.settle(resolve_profile(self._store, profile), report)
+
+    def learn_triplets(
+        self,
+        triplets: Iterable[Sequence[PictureName]],
+        *,
+        profile: str = DEFAULT,
+        source: str = "file",
+        person: str | None = None,
+        report: jobs.Report = jobs.silent,
+    ) -> int:
+        """Comparisons (anchor, nearer, farther) in bulk; gives how many went into the log."""
+        name = resolve_profile(self._store, profile)
+        id_of = self._pictures.id_of
+        rows = [(id_of(a), id_of(b), id_of(c)) for a, b, c in triplets]
+        who = check_person(person)
+        written = lessons.learn_triplets(self._views, rows, name, source, report, who)
+        self._states.fold_in_use(name)
+        self._states.settle(name, report)
+        return written
+
+    def learn_labels(
+        self,
+        labels: str = "folders",
+        *,
+        n_triplets: int = 2_000,
+        seed: int = 0,
+        profile: str = DEFAULT,
+        report: jobs.Report = jobs.silent,
+    ) -> int:
+        """Comparisons drawn from folder names or single tags: same label nearer than another."""
+        ids, names = lessons.label_pictures(self._store, labels)
+        rows = lessons.draw_triplets(ids, names, n_triplets, seed)
+        return self.learn_triplets(rows, profile=profile, source=labels, report=report)
+
+    def relearn(self, profile: str = DEFAULT) -> Similarity:
+        """Fold the whole log again from its first line; gives the profile with its figures.
+
+        It must come to what is in use; if it does not, the catalog is damaged.
+        """
+        name = resolve_profile(self._store, profile)
+        for space in open_spaces(self._store).values():
+            if space.row_format.learns_weights and space.generation:
+                self._states.relearn(name, space)
+            elif space.learns_pairs and space.generation:
+                self._states.relearn_pairs(name, space)
+        return self[name]
+
+    def learn_sparse(
+        self, name: str, *, profile: str = DEFAULT, report: jobs.Report = jobs.silent
+    ) -> lessons.SparseOutcome:
+        """A compact profile from all lessons of another: most words weigh nothing.
+
+        Made only where there are enough triplets and where it is right no less often about
+        lessons held out.  What was said about single queries comes along.
+        """
+        source = resolve_profile(self._store, profile)
+        check_new_name(self._store, name)
+        space = sparse_space(self._similarities.profiles()[source], self._store.spaces())
+        if space is None:
+            raise CollectionError(f"profile {source!r} ranks by no words; there is nothing to thin")
+        view = self._views.view(space.name)
+        assert isinstance(view, SparseView)
+        cost = lessons.posting_costs(view.frequency()[0])
+        outcome, weights = lessons.learn_sparse(
+            self._store, self._states, source, space, cost, report
+        )
+        if weights is not None:
+            about = {"from": source, "sparse": True, "agreement": outcome.agreement}
+            base = log_tables.profiles(self._store)[source].base
+            profile_files.put_weights(
+                self._store, name, base, {space.name: (space.generation, weights)}, about,
+                parent=source,
+            )  # fmt: skip
+        return outcome
+
+    def compact(
+        self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent
+    ) -> compacting.Compaction:
+        """Give a sparse profile an index with its own words only; says what it saved."""
+        name = resolve_profile(self._store, profile)
+        with self._store.lease("compact"):
+            space_rows.tidy(self._store)
+            space = sparse_space(self._similarities.profiles()[name], self._store.spaces())
+            weights = None if space is None else self._states.state(name, space, report).weights
+            if space is None or weights is None or not np.any(weights == 0):
+                raise CollectionError(
+                    f"profile {name!r} gives no word the weight 0; make a sparse one first"
+                )
+            done = compacting.compact(self._views, name, space, weights, report)
+            space_rows.tidy(self._store)
+            return done

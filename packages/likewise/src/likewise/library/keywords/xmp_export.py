@@ -1,0 +1,344 @@
+"""Tags out of the collection, as XMP sidecars; pictures themselves are never written.
+
+A sidecar that another program made keeps everything in it: only its keywords change, by adding ours
+and taking out those that a person refused, or that Likewise wrote itself and that no longer stand.
+What is to be written is remembered *before* it is, and what was written after, so that whenever a
+run ends, be it by kill -9, the next ``sync`` does not take our words for somebody else's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from likewise.catalog import action_tables, sidecar_table, tag_tables
+from likewise.catalog.action_tables import WrittenFile
+from likewise.catalog.content import digest_of
+from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.jobs import Progress, Report
+from likewise.catalog.sidecar_table import SidecarRow
+from likewise.catalog.store import Store, parts
+from likewise.catalog.tag_names import usable
+from likewise.catalog.tag_tables import SUGGESTED
+from likewise.errors import CollectionError
+from likewise.library.keywords import xmp
+from likewise.library.keywords.sidecars import sidecars_of
+from likewise_methods.durable_files import write_whole
+
+BESIDE = "beside"
+_BATCH = 200
+_BYTES = 32 << 20
+"""Sidecars, and bytes of sidecars, that are written with one note in the catalog."""
+
+
+@dataclass
+class XmpExport:
+    """What an export did.
+
+    Attributes
+    ----------
+    written, unchanged : int
+        Sidecars.
+    action : int or None
+        What takes it back (None: no file was written).
+    problems : list of (str, str)
+        Sidecars that were left as they are.
+
+    See Also
+    --------
+    TagImport : the other way.
+    """
+
+    written: int = 0
+    unchanged: int = 0
+    action: int | None = None
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass
+class XmpPlan:
+    """What an export would do: sidecars that are new and that change, and the folders they are in.
+
+    ``folders`` counts the sidecars of each.
+    """
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    folders: dict[str, int] = field(default_factory=dict)
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+class _Plan(NamedTuple):
+    """A sidecar to be: its content (None: as it is), and what the catalog will say of it."""
+
+    target: str
+    content: bytes | None
+    old: bytes | None
+    before: os.stat_result | None
+    known: SidecarRow | None
+    tags: tuple[str, ...]
+    written: tuple[str, ...]
+
+    def intent(self) -> SidecarRow:
+        """For the time of writing: ours is what was ours, and what will be, if it is there.
+
+        No file has this size, so whatever is there is read again.
+        """
+        last = () if self.known is None else self.known.tags
+        ours = set(self.written) | set(() if self.known is None else self.known.written)
+        return SidecarRow(self.target, -1, -1, last, tuple(sorted(ours)), None)
+
+
+def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Report) -> XmpExport:
+    """Sidecars for every picture that has tags: beside it, or below a folder (``place``).
+
+    The caller holds the lease.
+    """
+    result = XmpExport()
+    body = {"place": BESIDE if place is None else str(place), "suggested": suggested}
+    for done, total, plans in _plans(store, place, suggested, result):
+        _carry_out(store, plans, result, body)
+        report(Progress("writing sidecars", done, total, problems=len(result.problems)))
+    return result
+
+
+def plan_xmp(store: Store, place: Path | None, *, suggested: bool) -> XmpPlan:
+    """What :func:`export_xmp` would write; only looked at."""
+    result = XmpPlan()
+    for _, _, plans in _plans(store, place, suggested, result):
+        for plan in plans:
+            if plan.content is None:
+                continue
+            result.new += plan.old is None
+            result.changed += plan.old is not None
+            folder = os.path.dirname(plan.target)
+            result.folders[folder] = result.folders.get(folder, 0) + 1
+    return result
+
+
+def _plans(
+    store: Store, place: Path | None, suggested: bool, result: XmpExport | XmpPlan
+) -> Iterator[tuple[int, int, list[_Plan]]]:
+    """(files looked at, of how many, sidecars to be written next)."""
+    files = tag_tables.picture_files(store)
+    taken = _stems(path for path, _ in files)
+    top = os.path.commonpath([os.path.dirname(path) for path, _ in files]) if files else ""
+    done = 0
+    for part in parts(files, _BATCH):
+        images = {image for _, image in part}
+        said = tag_tables.tags_of_many(store, images)
+        refused = tag_tables.refused_of_many(store, images)
+        plans: list[_Plan] = []
+        for path, image in part:
+            tags = [t for t, source in said.get(image, ()) if suggested or source != SUGGESTED]
+            target = _target(path, place, top, taken)
+            with _collecting_problems(result, target):
+                plan = _plan(store, target, tags, refused.get(image, set()))
+                result.unchanged += plan is None and bool(tags)
+                plans += [plan] if plan is not None else []
+            if sum(len(plan.content or b"") for plan in plans) > _BYTES:
+                yield done, len(files), plans
+                plans = []
+        done += len(part)
+        yield done, len(files), plans
+
+
+@contextmanager
+def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str) -> Iterator[None]:
+    """What goes wrong with one sidecar is told, and stops no other."""
+    try:
+        yield
+    except xmp.UnusableXmp as error:
+        result.problems.append((target, f"left as it is: {error}"))
+    except OSError as error:
+        told = "left as it is" if isinstance(result, XmpTakenBack) else "cannot be written"
+        result.problems.append((target, f"{told}: {error.strerror or error}"))
+
+
+def _carry_out(
+    store: Store, plans: list[_Plan], result: XmpExport, body: Mapping[str, Any]
+) -> None:
+    """Note what is meant to be done and how to take it back, do it, note what was done."""
+    if not plans:
+        return
+    files = {
+        plan.target: WrittenFile(plan.target, digest_of(plan.content), plan.old, plan.known)
+        for plan in plans
+        if plan.content is not None
+    }
+    with store.write(durable=True) as c:
+        for plan in plans:
+            sidecar_table.put_sidecar(c, plan.intent())
+        if files:
+            result.action = result.action or action_tables.put_action(
+                c, store, action_tables.SIDECARS, 0, body
+            )
+            for file in files.values():
+                action_tables.put_written_file(c, result.action, file)
+    made: dict[str, SidecarRow] = {}
+    for plan in plans:
+        with _collecting_problems(result, plan.target):
+            if plan.content is not None:
+                _replace(plan.target, plan.content, plan.before)
+            now = os.stat(plan.target)
+            made[plan.target] = SidecarRow(
+                plan.target, now.st_size, now.st_mtime_ns, plan.tags, plan.written, None
+            )
+            result.written += 1
+    with store.write() as c:
+        for plan in plans:
+            row = made.get(plan.target, plan.known)
+            if row is not None:
+                sidecar_table.put_sidecar(c, row)
+            else:
+                sidecar_table.drop_sidecars(c, [plan.target])
+        if result.action is not None:
+            lost = [path for path in files if path not in made]
+            result.action = action_tables.settle_written_files(c, result.action, lost)
+
+
+@dataclass
+class XmpTakenBack:
+    """Sidecars that are as they were before an export; ``problems`` are those left as they are."""
+
+    back: int = 0
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+
+def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
+    """Delete the sidecars that an export made, and give those it changed their old content.
+
+    Only where a sidecar is, to the byte, what the export wrote.  The caller holds the lease.
+    """
+    result = XmpTakenBack()
+    for part in parts(action_tables.written_paths(store, action), _BATCH):
+        rows: dict[str, SidecarRow | None] = {}
+        for path in part:
+            file = action_tables.written_file(store, action, path)
+            with _collecting_problems(result, path):
+                rows[path] = _take_back(file)
+                result.back += 1
+        with store.write() as c:
+            sidecar_table.drop_sidecars(c, [path for path, row in rows.items() if row is None])
+            for row in rows.values():
+                if row is not None:
+                    sidecar_table.put_sidecar(c, row)
+    return result
+
+
+def _take_back(file: WrittenFile) -> SidecarRow | None:
+    """One sidecar as it was; gives what the catalog is to know of it."""
+    # A catalog may come from anybody, and must not have other files deleted.
+    if not file.path.endswith((".xmp", ".XMP")):
+        raise OSError(None, "it is no sidecar")
+    if file.before is None and not os.path.lexists(file.path):
+        return None
+    if os.path.islink(file.path) or not os.path.isfile(file.path):
+        raise OSError(None, "it is gone, or no plain file any more")
+    now = Path(file.path).read_bytes()
+    if now == file.before:
+        status = os.stat(file.path)
+    elif digest_of(now) != file.digest:
+        raise OSError(None, "it was changed since")
+    elif file.before is None:
+        os.unlink(file.path)
+        return None
+    else:
+        _replace(file.path, file.before, os.stat(file.path))
+        status = os.stat(file.path)
+    if file.known is None:
+        return None
+    return file.known._replace(size=status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+def _stems(paths: Iterable[str]) -> set[str]:
+    """Names without their extension that more than one picture has: NAME.xmp is nobody's there."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for path in paths:
+        stem = os.path.splitext(path)[0]
+        (twice if stem in seen else seen).add(stem)
+    return twice
+
+
+def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
+    """Where the sidecar of a picture goes: into the one that is there, else NAME.EXT.xmp."""
+    if place is not None:
+        return str(place / os.path.relpath(path, top)) + ".xmp"
+    stem = os.path.splitext(path)[0]
+    for name in sidecars_of(path):
+        own = name.startswith(path)
+        if os.path.lexists(name) and (own or stem not in shared):
+            return name
+    return f"{path}.xmp"
+
+
+def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
+    """What a sidecar should say; None where it does already, or there is nothing to say."""
+    known = sidecar_table.sidecar(store, target)
+    ours = set(known.written) if known is not None else set()
+    before: bytes | None = None
+    status = None
+    if os.path.lexists(target):
+        if os.path.islink(target) or not os.path.isfile(target):
+            raise OSError(None, "it is no plain file")
+        status = os.stat(target)
+        if status.st_size > xmp.LARGEST:
+            raise xmp.UnusableXmp(f"it has {status.st_size:,} bytes")
+        before = Path(target).read_bytes()
+    elif not tags:
+        return None
+    there = [] if before is None else xmp.keywords(before)
+    # Theirs first, in their order, as written; then what only we have to say.
+    kept = [word for word in there if not _is_dropped(word, ours, tags, refused)]
+    present = set(usable(kept))
+    wanted = kept + [tag for tag in tags if tag not in present]
+    new = xmp.new_packet(wanted) if before is None else xmp.merge_keywords(before, wanted)
+    written = sorted(
+        {t for t in tags if t in ours} | {t for t in tags if t not in set(usable(there))}
+    )
+    if new == before and (sorted(ours) == written if known is not None else not written):
+        return None
+    return _Plan(
+        target, None if new == before else new, before, status, known, tuple(usable(wanted)),
+        tuple(written),
+    )  # fmt: skip
+
+
+def _is_dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> bool:
+    """Whether a keyword of the file goes: refused by a person, or ours and no longer so."""
+    (plain,) = usable([word]) or [""]
+    return plain in refused or (plain in ours and plain not in tags)
+
+
+def _replace(target: str, content: bytes, before: os.stat_result | None) -> None:
+    """The new content in one step; what another program wrote meanwhile is not overwritten."""
+
+    def refuse_overwriting(part: Path) -> None:
+        if before is not None:
+            os.chmod(part, before.st_mode & 0o777)
+            now = os.stat(target)
+            if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+                raise OSError(None, "another program is writing it; try again")
+        elif os.path.lexists(target):
+            raise OSError(None, "another program made it just now; try again")
+
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    # One name for what a crash leaves among somebody's pictures: the next export takes it over.
+    part = f"{os.path.basename(target)}.part"
+    write_whole(target, content, unfinished=part, ready=refuse_overwriting)
+
+
+def check_place(place: str | os.PathLike[str]) -> Path | None:
+    """None for beside the pictures, else the folder sidecars go to."""
+    if os.fspath(place) == BESIDE:
+        return None
+    folder = absolute(place)
+    if folder.exists() and not folder.is_dir():
+        raise CollectionError(f"{folder} is a file; a folder for sidecars expected, or 'beside'")
+    return folder

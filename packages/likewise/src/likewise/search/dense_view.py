@@ -1,0 +1,252 @@
+"""A dense space, ready to search: rows compared one by one or along a graph.
+
+What is in memory is a code of a byte a number, and of large spaces nothing else: codes only
+nominate, and the rows of the nominees are read from their segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.catalog import segments as seg
+from likewise.catalog.read_write_lock import ReadWriteLock
+from likewise.catalog.row_formats import comparable_rows, metric_of
+from likewise.catalog.store import Store
+from likewise.errors import CollectionError
+from likewise.spaces.base import Space
+from likewise.spaces.graphs import open_graph
+from likewise.spaces.row_parts import IdPlaces, Ids, RowParts, living
+from likewise_methods.kernels import is_few
+from likewise_methods.neighbours import HNSW, CompactFlat, Metric, row_scores
+
+EXACT_BEYOND = 1000
+"""Answers longer than this are found by comparing all rows, graph or not."""
+
+MAPPED_FROM = 20_000
+"""Sealed rows of a space that are left on disk; fewer are read into memory."""
+
+_CHUNK = 8192
+
+Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+class _Covered(NamedTuple):
+    """The rows that a graph covers."""
+
+    walk: HNSW
+    ids: Ids
+    places: IdPlaces
+    at: NDArray[np.int32]
+    """Where the row of each id is among ``rows``; -1 while it was not met."""
+    alive: NDArray[np.bool_]
+    rows: RowParts
+
+    def numbers(self, images: Ids) -> NDArray[np.int64]:
+        """Numbers in the graph of those pictures that it covers and that are there; else -1."""
+        return living(self.places.find(images), self.alive)
+
+    def hold(self, numbers: NDArray[np.int64], first: int) -> None:
+        """The rows of these numbers follow from ``first`` on."""
+        self.at[numbers] = np.arange(first, first + len(numbers))
+
+
+class DenseView:
+    """A dense space, ready to search: higher scores are better for every metric.
+
+    Rows that the space's graph covers are found by walking it, the others by comparing all; a
+    picture's score is the same bits whichever way found it (``neighbours.scores``).
+    """
+
+    takes_compacted = False
+    idf = None
+
+    def __init__(
+        self, store: Store, space: Space, smaller: Mapping[str, tuple[str, int]] | None = None
+    ) -> None:
+        self.smaller = dict(smaller or {})
+        self.space = space
+        self.root = store.root
+        self.remembered: dict[bytes, Any] = {}
+        self._metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
+        self._last_vector = 0
+        self._last_tombstone = 0
+        self._graph = self._open_graph()
+        self._rows = RowParts(space)
+        sealed = store.segments(space.name, space.generation)
+        self.segments = [row.name for row in sealed]
+        self._ids = self._open_segments(sum(row.n_pictures for row in sealed) >= MAPPED_FROM)
+        self._alive = np.ones(len(self._ids), bool)
+        self._places = IdPlaces(self._ids)
+        self._flat: CompactFlat | None = None
+        self._flat_covered: CompactFlat | None = None
+        # Rows are added in place, and their memory moves: never under a search.
+        self._lock = ReadWriteLock()
+        self.update(store)
+
+    def _open_graph(self) -> _Covered | None:
+        graph = open_graph(self.root, self.space)
+        if graph is None:
+            return None
+        n, rows = len(graph.ids), RowParts(self.space)
+        at, alive = np.full(n, -1, np.int32), np.ones(n, bool)
+        return _Covered(graph.walk, graph.ids, IdPlaces(graph.ids), at, alive, rows)
+
+    def _open_segments(self, on_disk: bool) -> Ids:
+        """Rows of all segments to where they are searched; ids of those no graph covers."""
+        ids = [np.zeros(0, np.int64)]
+        for name in self.segments:
+            if on_disk:
+                part, mapped = seg.map_dense(self.root, name)
+            else:
+                part, mapped = seg.read_dense(self.root, name), None
+            covered = np.zeros(len(part.ids), bool)
+            if self._graph is not None:
+                numbers = self._graph.numbers(part.ids)
+                covered = numbers >= 0
+                self._graph.hold(numbers[covered], len(self._graph.rows))
+                self._graph.rows.add_part(part.rows, covered, mapped)
+            self._rows.add_part(part.rows, ~covered, mapped)
+            ids.append(part.ids[~covered])
+        return np.concatenate(ids)
+
+    def update(self, store: Store) -> None:
+        with self._lock.writing():
+            self._update(store)
+
+    def _update(self, store: Store) -> None:
+        new = store.vectors(self.space.name, self.space.generation, self._last_vector)
+        if new:
+            raw = seg.unpack_dense([vector for _, _, vector in new], self.space.width)
+            ids = np.array([image for _, image, _ in new], np.int64)
+            if self._graph is not None:
+                numbers = self._graph.numbers(ids)
+                covered = numbers >= 0
+                self._graph.hold(numbers[covered], len(self._graph.rows))
+                self._graph.rows.add(raw[covered])
+                if self._flat_covered is not None:
+                    self._flat_covered.add(comparable_rows(self.space, raw[covered]))
+                ids, raw = ids[~covered], raw[~covered]
+            self._append(ids, raw)
+            self._last_vector = new[-1][0]
+        dead = store.tombstones(self._last_tombstone)
+        if dead:
+            gone = np.array([image for _, image in dead], np.int64)
+            self._bury(self._places.find(gone))
+            if self._graph is not None:
+                numbers = self._graph.numbers(gone)
+                self._graph.alive[numbers[numbers >= 0]] = False
+            self._last_tombstone = dead[-1][0]
+
+    def _bury(self, places: NDArray[np.int64]) -> None:
+        self._alive[places[places >= 0]] = False
+
+    def _append(self, ids: Ids, raw: NDArray[np.float32]) -> None:
+        if not len(ids):
+            return
+        # Of a picture that is there already, and of one that comes twice, the last row counts.
+        self._bury(self._places.find(ids))
+        self._ids = np.concatenate([self._ids, ids])
+        self._alive = np.concatenate([self._alive, np.zeros(len(ids), bool)])
+        self._places.add(ids)
+        self._alive[self._places.find(ids)] = True
+        self._rows.add(raw)
+        if self._flat is not None:
+            self._flat.add(comparable_rows(self.space, raw))
+
+    def __len__(self) -> int:
+        covered = 0 if self._graph is None else int(self._graph.alive.sum())
+        return int(self._alive.sum()) + covered
+
+    def search(self, query: Any, k: int, weights: Any = None) -> Hits:
+        """Ids and scores of the k best: cosine, inner product, or minus the distance."""
+        if weights is not None:
+            raise CollectionError(f"space {self.space.name!r} is dense and takes no word weights")
+        row = comparable_rows(self.space, np.asarray(query, np.float32).reshape(1, -1))
+        with self._lock.reading():
+            return self._search(row, k)
+
+    def _search(self, row: NDArray[np.float32], k: int) -> Hits:
+        parts: list[Hits] = []
+        if self._alive.any():
+            parts.append(self._from_uncovered(row, k))
+        if self._graph is not None and self._graph.alive.any():
+            parts.append(self._from_graph(self._graph, row, k))
+        ids = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
+        found = np.concatenate([np.zeros(0, np.float32), *(part[1] for part in parts)])
+        order = np.lexsort((ids, -found))[:k]
+        return ids[order], found[order]
+
+    def _from_uncovered(self, row: NDArray[np.float32], k: int) -> Hits:
+        """The best of the rows that no graph covers; of few, all, as codes take longer to make."""
+        if self._flat is None and is_few(len(self._rows) * self.space.width):
+            places = np.flatnonzero(self._alive)
+            values = row_scores(self._rows[places], np.arange(len(places)), row[0], self._metric)
+            return self._ids[places], values
+        if self._flat is None:
+            self._flat = CompactFlat(self._metric, self._rows)
+        places, values = self._flat.best(self._rows, self._alive, row[0], k)
+        return self._ids[places], values
+
+    def _from_graph(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
+        """The best of the rows the graph covers: by a walk, or all compared for a long answer."""
+        if k > EXACT_BEYOND:
+            return self._from_all_covered(graph, row, k)
+        # A few more: the walk's own values may order the last ones otherwise.
+        dead = len(graph.ids) - int(graph.alive.sum())
+        walked, _ = graph.walk.search(row, min(k + k // 8 + 4 + dead, len(graph.ids)))
+        numbers = walked[0][walked[0] >= 0]
+        numbers = numbers[graph.alive[numbers] & (graph.at[numbers] >= 0)]
+        held = graph.rows[graph.at[numbers].astype(np.int64)]
+        values = row_scores(held, np.arange(len(numbers)), row[0], self._metric)
+        return graph.ids[numbers], values
+
+    def _from_all_covered(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
+        # Codes of their own, made when a long answer is first asked for: those of the graph have
+        # one range a column, which proves less.
+        if self._flat_covered is None:
+            self._flat_covered = CompactFlat(self._metric, graph.rows)
+        numbers = np.full(len(graph.rows), -1, np.int64)
+        there = np.flatnonzero(graph.alive & (graph.at >= 0))
+        numbers[graph.at[there]] = there
+        places, values = self._flat_covered.best(graph.rows, numbers >= 0, row[0], k)
+        return graph.ids[numbers[places]], values
+
+    def rows_of(self, images: Iterable[int]) -> tuple[list[int], NDArray[np.float32]]:
+        """Those of the pictures that have a row, and their rows, as they are compared."""
+        asked = np.fromiter(images, np.int64)
+        with self._lock.reading():
+            places = living(self._places.find(asked), self._alive)
+            covered = np.full(len(asked), -1, np.int64)
+            if self._graph is not None:
+                numbers = self._graph.numbers(asked)
+                covered[numbers >= 0] = self._graph.at[numbers[numbers >= 0]]
+            there = np.flatnonzero((places >= 0) | (covered >= 0))
+            made = np.empty((len(there), self.space.width), np.float32)
+            for start in range(0, len(there), _CHUNK):
+                some = there[start : start + _CHUNK]
+                loose = places[some] >= 0
+                into = made[start : start + _CHUNK]
+                into[loose] = self._rows[places[some[loose]]]
+                if self._graph is not None:
+                    into[~loose] = self._graph.rows[covered[some[~loose]]]
+            return asked[there].tolist(), made
+
+    def row_of(self, image: int) -> Any:
+        found, rows = self.rows_of([image])
+        return rows[0] if found else None
+
+    def packed_row(self, image: int) -> bytes | None:
+        """The row of a picture as it is compared and as the catalog keeps rows; None if it has
+        none."""
+        row = self.row_of(image)
+        if row is None:
+            return None
+        kind = self.space.row_format
+        return kind.pack(kind.weighted_row(self.space, row))
+
+    def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
+        return self.search(row, k, weights)

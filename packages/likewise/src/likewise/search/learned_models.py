@@ -1,0 +1,283 @@
+"""What a learned model does to vectors, and its files: a metric is a matrix, a map a KernelMap.
+
+Both take comparable rows of one dense space to rows whose Euclidean distance is the similarity.  A
+model is kept as plain arrays with a checksum; a second file holds the rows of the pictures there
+were, so that opening a collection need not place them again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.catalog.model_table import Model
+from likewise.catalog.store import SpaceRow
+from likewise.errors import CollectionError, DamagedCollection, InvalidInput
+from likewise_methods.durable_files import private_folder
+from likewise_methods.lazy_imports import linalg
+from likewise_methods.neighbours import DamagedFile, open_arrays, save_arrays
+from likewise_methods.ordinal import KernelMap
+
+FOLDER = "learned"
+_KIND, _ROWS = "learned model", "learned rows"
+_CHUNK = 8_192
+
+Floats32 = NDArray[np.float32]
+Ids = NDArray[np.int64]
+S = TypeVar("S", bound=SpaceRow)
+
+
+class Basis:
+    """The directions in which rows differ most: where learning takes place.
+
+    ``matrix`` (directions x width) has orthonormal rows and ``mean`` is the rows' own.
+    """
+
+    def __init__(self, mean: Any, matrix: Any) -> None:
+        self.mean = np.asarray(mean, np.float64)
+        self.matrix = np.asarray(matrix, np.float64)
+
+    @classmethod
+    def fit(cls, rows: Any, most: int) -> Basis:
+        """At most ``most`` directions; those in which nothing differs are left out."""
+        X = np.asarray(rows, np.float64)
+        mean = X.mean(axis=0)
+        width = X.shape[1]
+        first = max(width - min(most, len(X)), 0)
+        scatter = np.cov(X.T, bias=True).reshape(width, width)
+        values, vectors = linalg.eigh(scatter, subset_by_index=[first, width - 1])
+        order = np.argsort(values)[::-1]
+        kept = order[values[order] > 1e-12 * max(values.max(initial=0.0), 1e-300)]
+        kept = kept if len(kept) else order[:1]
+        # Each direction's largest entry is positive, so that the same rows give the same signs.
+        turned = vectors[:, kept].T
+        signs = np.sign(turned[np.arange(len(turned)), np.abs(turned).argmax(axis=1)])
+        return cls(mean, turned * signs[:, None])
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        made: NDArray[np.float64] = (np.asarray(rows, np.float64) - self.mean) @ self.matrix.T
+        return made
+
+
+class Metric:
+    """x to L B (x - mean): the learned metric is L'L in the directions B.
+
+    Where nothing was learned there are no directions, and x stays as it is (``plain``).
+    """
+
+    kind = "metric"
+
+    def __init__(self, basis: Basis, components: Any, metric: Any) -> None:
+        self.basis = basis
+        self.components = np.asarray(components, np.float64)
+        self.metric = np.asarray(metric, np.float64)
+        self._whole = (self.components @ basis.matrix).T
+
+    @classmethod
+    def plain(cls, width: int) -> Metric:
+        """The space's own distance, without a matrix of its width squared."""
+        none = np.zeros((0, 0))
+        return cls(Basis(np.zeros(width), np.zeros((0, width))), none, none)
+
+    @property
+    def width(self) -> int:
+        return len(self.basis.mean)
+
+    @property
+    def n_ranked(self) -> int:
+        """Columns that count in the ranking."""
+        return len(self.components) or self.width
+
+    def transform(self, rows: Any) -> Floats32:
+        if not len(self.components):
+            return np.array(rows, np.float32).reshape(len(rows), self.width)
+        parts = [
+            (np.asarray(rows[start : start + _CHUNK], np.float64) - self.basis.mean) @ self._whole
+            for start in range(0, len(rows), _CHUNK)
+        ]
+        return np.concatenate([np.zeros((0, self.n_ranked)), *parts]).astype(np.float32)
+
+    def arrays(self) -> dict[str, Any]:
+        return {
+            "mean": self.basis.mean,
+            "directions": self.basis.matrix,
+            "components": self.components,
+            "metric": self.metric,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], n_ranked: int) -> Metric:
+        basis = Basis(arrays["mean"], arrays["directions"])
+        made = cls(basis, arrays["components"], arrays["metric"])
+        fits = (
+            basis.matrix.shape[1:] == basis.mean.shape
+            and made.components.shape == (len(made.components), len(basis.matrix))
+            and made.n_ranked == n_ranked
+        )
+        if not fits or made.metric.shape != (len(basis.matrix),) * 2:
+            raise ValueError("its arrays do not fit each other")
+        return made
+
+
+class Map:
+    """x to its place: first ``n_ranked`` columns to rank by, then two to draw, where they differ.
+
+    Pictures whose place was learned from comparisons stay there (``anchors`` and ``places``).
+    """
+
+    kind = "map"
+
+    def __init__(
+        self, basis: Basis, kernel: KernelMap, n_ranked: int, anchors: Any, places: Any
+    ) -> None:
+        self.basis, self.kernel, self.n_ranked = basis, kernel, n_ranked
+        self.anchors = np.asarray(anchors, np.int64)
+        self.places = np.asarray(places, np.float32)
+
+    @property
+    def width(self) -> int:
+        return len(self.basis.mean)
+
+    def transform(self, rows: Any) -> Floats32:
+        parts = [
+            self.kernel.transform(self.basis(rows[start : start + _CHUNK]))
+            for start in range(0, len(rows), _CHUNK)
+        ]
+        made: Floats32 = np.concatenate(
+            [np.zeros((0, len(self.kernel.mean_))), *parts]
+        ).astype(np.float32)  # fmt: skip
+        return made
+
+    def drawing_columns(self, rows: Floats32) -> Floats32:
+        """The two columns to draw."""
+        return rows[:, self.n_ranked :] if rows.shape[1] > self.n_ranked else rows[:, :2]
+
+    def arrays(self) -> dict[str, Any]:
+        kernel = {f"kernel/{name}": array for name, array in self.kernel.state().items()}
+        return {
+            "mean": self.basis.mean, "directions": self.basis.matrix, "anchors": self.anchors,
+            "places": self.places, **kernel,
+        }  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any], n_ranked: int) -> Map:
+        basis = Basis(arrays["mean"], arrays["directions"])
+        head = "kernel/"
+        state = {key[len(head) :]: a for key, a in arrays.items() if key.startswith(head)}
+        made = cls(
+            basis, KernelMap.from_state(state), n_ranked, arrays["anchors"], arrays["places"]
+        )
+        columns = len(made.kernel.mean_)
+        fits = (
+            basis.matrix.shape == (made.kernel.n_features_in_, len(basis.mean))
+            and made.places.shape == (len(made.anchors), columns)
+            and columns in (n_ranked, n_ranked + 2)
+            and columns >= 2
+        )
+        if not fits:
+            raise ValueError("its arrays do not fit each other")
+        return made
+
+
+LearnedModel = Metric | Map
+_KINDS: dict[str, type[Metric] | type[Map]] = {"metric": Metric, "map": Map}
+
+
+class PlacedRow(NamedTuple):
+    """A row of the model's own, so that nobody transforms it a second time."""
+
+    row: Floats32
+
+
+def place_rows(fitted: LearnedModel, ids: Ids, rows: Any) -> Floats32:
+    """Pictures as the model has them: what was learned about them directly, else transformed."""
+    made = fitted.transform(rows)
+    if isinstance(fitted, Map) and len(fitted.anchors):
+        order = np.argsort(fitted.anchors)
+        at = np.searchsorted(fitted.anchors, ids, sorter=order).clip(max=len(order) - 1)
+        known = fitted.anchors[order[at]] == ids
+        made[known] = fitted.places[order[at[known]]]
+    return made
+
+
+def save_model(root: Path, fitted: LearnedModel, ids: Ids, rows: Floats32) -> dict[str, str]:
+    """Write both files, synced; gives their names for the catalog."""
+    private_folder(root / FOLDER)
+    stem = f"{FOLDER}/{fitted.kind}-{secrets.token_hex(8)}"
+    files = {"model": f"{stem}.lwm", "rows": f"{stem}.rows"}
+    meta = {"kind": fitted.kind, "n_ranked": fitted.n_ranked}
+    save_arrays(root / files["model"], _KIND, meta, fitted.arrays())
+    save_arrays(root / files["rows"], _ROWS, {}, {"ids": ids, "rows": rows.astype(np.float32)})
+    return files
+
+
+def open_model(root: Path, model: Model) -> LearnedModel:
+    """The model of a row of the catalog, checked before it is used."""
+    try:
+        meta, arrays = open_arrays(root / model.files["model"], _KIND)
+        if meta["kind"] != model.kind:
+            raise ValueError(f"it holds a {meta['kind']}")
+        if not all(np.isfinite(a).all() for a in arrays.values() if a.dtype.kind == "f"):
+            raise ValueError("it has NaN or infinite values")
+        return _KINDS[model.kind].from_arrays(arrays, int(meta["n_ranked"]))
+    except (DamagedFile, OSError, KeyError, TypeError, ValueError, InvalidInput) as error:
+        raise DamagedCollection(
+            f"the {model.kind} {model.name!r} cannot be read ({error}); learn it again, or "
+            "restore a backup"
+        ) from error
+
+
+def open_model_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
+    """Ids and rows of the pictures there were when it was learned."""
+    try:
+        _, arrays = open_arrays(root / model.files["rows"], _ROWS)
+        ids, rows = arrays["ids"], arrays["rows"]
+        if ids.ndim != 1 or rows.ndim != 2 or len(ids) != len(rows):
+            raise ValueError("its arrays do not fit each other")
+    except (DamagedFile, OSError, KeyError, ValueError) as error:
+        raise DamagedCollection(
+            f"the rows of {model.kind} {model.name!r} cannot be read ({error}); learn it again, "
+            "or restore a backup"
+        ) from error
+    return ids, rows
+
+
+def check_fits(model: Model, space: S | None) -> S:
+    """The space of a model, if it still has the vectors the model was learned with."""
+    if space is None:
+        raise CollectionError(f"{model.kind} {model.name!r} lacks its space {model.space!r}")
+    if space.generation != model.generation:
+        raise CollectionError(
+            f"{model.kind} {model.name!r} was learned with generation {model.generation} of space "
+            f"{model.space!r}, which is at {space.generation} now; learn it again: "
+            f"likewise learn --{model.kind} --space {model.space} --name {model.name}"
+        )
+    return space
+
+
+def check_model_files(root: Path, model: Model, space: SpaceRow | None) -> list[str]:
+    """What is wrong with a model on disk; empty when all is well."""
+    try:
+        fitted = open_model(root, model)
+        # One that was learned with another generation is out of date, and not damaged.
+        current = space is not None and space.generation == model.generation
+        if space is not None and current and fitted.width != space.width:
+            return [
+                f"takes vectors of {fitted.width} numbers; space {space.name} has {space.width}"
+            ]
+        ids, rows = open_model_rows(root, model)
+    except CollectionError as error:
+        return [str(error)]
+    columns = fitted.transform(np.zeros((1, fitted.width), np.float32)).shape[1]
+    wrong = []
+    if rows.shape[1] != columns:
+        wrong.append(f"its rows have {rows.shape[1]} columns; {columns} expected")
+    if not np.isfinite(rows).all():
+        wrong.append("a row has NaN or infinite values")
+    if len(np.unique(ids)) != len(ids):
+        wrong.append("a picture has two rows")
+    return wrong

@@ -1,0 +1,139 @@
+"""The searchable state of a collection in memory, brought up to date before each search.
+
+A view belongs to one generation of one space.  Segments are mapped, fresh rows are indexed here;
+when the catalog's revision moved, only what changed is taken in.  Views are replaced, never
+changed under a search, so searches in other threads go on with the one they have.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from likewise.catalog.backfills import RUNNING, backfill_of
+from likewise.catalog.log_tables import compacted_segments
+from likewise.catalog.row_formats import DENSE, SPARSE
+from likewise.catalog.store import SPACES_DROPPED, Store
+from likewise.errors import CollectionError, DamagedCollection
+from likewise.search.dense_view import DenseView
+from likewise.search.engine_views import EngineSearch, EngineView
+from likewise.search.model_views import ModelView, ModelViews
+from likewise.search.pixels import PixelsOf, decode_here
+from likewise.search.sparse_view import SparseView
+from likewise.spaces.base import Space
+from likewise.spaces.registry import open_spaces
+from likewise_methods.index import DamagedIndex
+
+SpaceView = SparseView | DenseView
+Asked = SpaceView | EngineView
+"""What a search asks of a space."""
+View = Asked | ModelView
+_VIEWS: dict[str, type[SparseView] | type[DenseView]] = {
+    SPARSE.name: SparseView,
+    DENSE.name: DenseView,
+}
+
+
+class Views:
+    """The views of all spaces, kept in step with the catalog."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.models = ModelViews(store)
+        self.engine = EngineSearch(store)
+        """The engine that answers searches, where one was chosen."""
+        self.pixels_of: PixelsOf = decode_here
+        """What decodes queries; a server has it done by workers."""
+        self._lock = threading.Lock()
+        self._revision = -1
+        self._dropped = 0
+        self._spaces: dict[str, Space] = {}
+        self._views: dict[tuple[str, str | None], SpaceView] = {}
+
+    def view(self, name: str, profile: str | None = None) -> SpaceView:
+        """The up-to-date view of a space that has a generation; compacted for a profile if so."""
+        with self._lock:
+            for attempt in range(4):
+                try:
+                    return self._current(name, profile)
+                except (DamagedCollection, DamagedIndex, FileNotFoundError):
+                    # A job may have replaced segments between our look at the catalog and at
+                    # the files; if the catalog did not move, the damage is real.
+                    self._views = {key: v for key, v in self._views.items() if key[0] != name}
+                    if attempt == 3 or self.store.revision == self._revision:
+                        raise
+            raise AssertionError("unreachable")
+
+    def _current(self, name: str, profile: str | None) -> SpaceView:
+        store = self.store
+        with store.snapshot():
+            revision = store.revision
+            if revision != self._revision:
+                self._spaces = open_spaces(store)
+                self._revision = revision
+                dropped = store.setting(SPACES_DROPPED, 0)
+                if dropped != self._dropped:
+                    self._dropped = dropped
+                    self._views.clear()
+                self._stale = set(self._views)
+            space = self._spaces.get(name)
+            if space is None:
+                raise CollectionError(
+                    f"there is no space {name!r}; there are {', '.join(self._spaces)}"
+                )
+            if not space.generation:
+                raise CollectionError(f"space {name!r} has no vectors yet; {_remedy(store, name)}")
+            smaller: Mapping[str, tuple[str, int]] = {}
+            opened = _VIEWS[space.row_format.name]
+            if profile is not None and not opened.takes_compacted:
+                profile = None
+            if profile is not None:
+                smaller = compacted_segments(store, profile)
+                if not any(row.name in smaller for row in store.segments(name, space.generation)):
+                    profile, smaller = None, {}
+            key = (name, profile)
+            view = self._views.get(key)
+            if view is not None and key in self._stale:
+                segments = [row.name for row in store.segments(name, space.generation)]
+                same = (
+                    view.space.generation == space.generation
+                    and view.space.files == space.files
+                    and view.segments == segments
+                    and view.smaller == smaller
+                )
+                if same:
+                    view.update(store)
+                else:
+                    view = None
+                self._stale.discard(key)
+            if view is None:
+                view = self._views[key] = opened(store, space, smaller)
+            return view
+
+    def asked(self, name: str, profile: str | None = None) -> Asked:
+        """What a search asks: the engine that was chosen where it has this generation, else
+        :meth:`view`."""
+        state = self.engine.state()
+        if state is not None and name in state.spaces:
+            local = self.view(name)
+            if state.spaces[name] == local.space.generation:
+                return EngineView(local, self.engine, state)
+        return self.view(name, profile)
+
+    def close(self) -> None:
+        """Let go of the engine, where one was asked."""
+        self.engine.close()
+
+    def spaces(self) -> dict[str, Space]:
+        """Spaces as the catalog has them now."""
+        return open_spaces(self.store)
+
+
+def _remedy(store: Store, name: str) -> str:
+    """What brings the first vectors of a space."""
+    lacks = backfill_of(store, name)
+    if lacks is None or lacks.state != RUNNING:
+        return "add pictures (or vectors) first"
+    if (job := store.running_job()) is not None:
+        return f"wait for them: {job}"
+    return "making them was interrupted: likewise add, or the same command again, goes on with it"

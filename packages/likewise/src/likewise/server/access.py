@@ -1,0 +1,492 @@
+"""Who may ask: hosts, tickets, cookies, origins, sizes; and the headers every answer carries.
+
+One layer around the whole application, so that a route cannot forget it.  A *ticket* in a printed
+address lets a browser in once; what it gets is the cookie of a *session* (``sessions.py``), which
+lasts.  Programs send the *key* as a bearer token.  Other people have *named keys*, each with a role
+(``roles.py`` says what each role may do), and sign in with them at the entrance.  Nothing else
+opens a route, and nothing but the entrance sets a cookie.  A *guest* has a token of their own
+instead, which opens :data:`FOR_GUESTS` and nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from likewise.catalog.acting import Actor, acting
+from likewise.collection.keys import PREFIX, AccessKey, Keys
+from likewise.errors import CatalogAway, CollectionBusy
+from likewise.server import entrance
+from likewise.server.callers import CALLER, MAY, OWNER, Caller
+from likewise.server.peers import asks_another_user
+from likewise.server.replies import plain_error, send_html, send_json, send_redirect, send_text
+from likewise.server.roles import least_role
+from likewise.server.sessions import LASTS, RENEWED_AFTER, Session, Sessions
+
+GUESTS = "guest-"
+"""Before the name of a guest's cookie."""
+MAX_BODY = 1 << 20
+"""Bytes of a request, uploads apart."""
+MAX_UPLOAD = 64 << 20
+UPLOAD_PATH = "/api/uploads"
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+"""Where a browser shows a key and gets a session, and where it gives it up."""
+MAX_SIGN_IN = 4096
+OPEN_PATHS = frozenset({"/favicon.ico"})
+"""What a browser asks for on its own account, before and without a cookie: an empty answer."""
+OPEN_PARTS = frozenset(f"/page/{name}" for name in entrance.PARTS)
+"""Parts of the page that whoever is not let in sees: the same in every installation."""
+
+FOR_GUESTS = re.compile(
+    r"/|/page/.*|/api/me|/api/compare/(?:questions|answers|undo)"
+    r"|/api/pictures/[^/]+/thumbnail"
+)
+"""What a guest may ask for: the page, the questions, and the pictures these name, small.  (Nobody
+can make up a picture's name, and the route asks whether it was among their questions.)"""
+GUEST = "likewise.guest"
+"""Where the routes find the guest in a request's scope."""
+
+_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+        b"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+        b"frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+)
+_NOT_LET_IN = (
+    "this needs an address that 'likewise open', 'likewise serve' or 'likewise link' printed (it "
+    "works once), or a key as a bearer token; 'likewise link' prints a new address"
+)
+_NO_SUCH_KEY = "this key opens nothing here; it may be mistyped, or revoked: ask who gave it to you"
+"""Whatever is wrong with it: who guesses learns nothing."""
+_KEY_IN_ADDRESS = (
+    "a key does not belong into an address, where browsers and proxies keep it: sign in with it, "
+    "and have it revoked if others could read the address"
+)
+_USED = "this address was used already or is too old; 'likewise link' prints a new one"
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass
+class Access:
+    """What this server lets in.  ``key`` None (loopback only) lets everybody on this machine in.
+
+    ``ticket`` is that of the address a server prints when it starts; tickets that others sign for
+    the server of the name ``run`` are as good.  ``own_ticket`` is that of the address a browser is
+    started with, which others can read: it is no good for another user.  ``collection`` is told to
+    whoever is not let in, so that they can ask for an address of it: None where strangers could
+    see that.
+    """
+
+    hosts: frozenset[str]
+    key: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
+    ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
+    own_ticket: str | None = field(default_factory=lambda: secrets.token_urlsafe(24))
+    guest: Callable[[str], Any | None] = lambda token: None
+    sessions: Sessions = field(default_factory=Sessions)
+    run: str = field(default_factory=lambda: secrets.token_hex(8))
+    collection: Path | None = None
+    keys: Keys | None = None
+    note_use: Callable[[AccessKey], object] = lambda key: None
+
+    def __post_init__(self) -> None:
+        self._ticket_of = self.sessions.cookie
+
+    def knows(self, headers: dict[str, str]) -> bool:
+        """Whether a request carries the server's key, or the cookie of an owner's session."""
+        if self.key is None:
+            return True
+        bearer = _bearer(headers)
+        if bearer is not None:
+            return _is(bearer, self.key)
+        found = self.session_of(headers)
+        return found is not None and found.key is None
+
+    def session_of(self, headers: dict[str, str]) -> Session | None:
+        """The session a request says it belongs to, if that is one."""
+        return self.sessions.find(self.cookie_of(headers), self.key or "")
+
+    def named_key(self, headers: dict[str, str]) -> AccessKey | None:
+        """The named key a request carries, or began its session with, while that works.
+
+        The catalog is asked each time: whoever revoked it, at whichever server, it ends at once.
+        """
+        if self.keys is None:
+            return None
+        bearer = _bearer(headers)
+        if bearer is not None:
+            return self.keys.of_secret(bearer)
+        found = self.session_of(headers)
+        return None if found is None or found.key is None else self.keys.of_id(found.key)
+
+    def cookie_of(self, headers: dict[str, str]) -> str | None:
+        """The session a request says it belongs to."""
+        return _cookie(headers, self.sessions.cookie)
+
+    def session_cookie(self, key: int | None = None, *, mark: str = "") -> str:
+        """A new session, as a browser is told: the owner's, or that of a named key.
+
+        ``mark`` is that of a session that it takes the place of.
+        """
+        kept = f"; Max-Age={LASTS}" if self.sessions.lasting else ""
+        value = self.sessions.issue(key, mark=mark, server_key=(self.key or "") if mark else "")
+        return f"{self.sessions.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{kept}"
+
+    def no_session(self) -> str:
+        """What takes a browser's session away."""
+        return f"{self.sessions.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+
+    def sign_in(self, secret: str) -> tuple[Caller, str] | None:
+        """(who that is, the cookie of a session) for a key that somebody shows."""
+        if self.key is not None and _is(secret, self.key):
+            return OWNER, self.session_cookie(mark="s")
+        found = None if self.keys is None else self.keys.of_secret(secret)
+        return None if found is None else (Caller(found.role, found), self.session_cookie(found.id))
+
+    def take(self, offered: str, *, by_another: bool = False) -> bool:
+        """Whether a ticket is good; it is good once, and not after sessions were ended.
+
+        ``by_another``: another user of this machine offers it.
+        """
+        if self.key is not None and self.sessions.take(offered, self.run):
+            return True
+        if self._ticket_of != self.sessions.cookie:
+            return False
+        if _is(offered, self.ticket):
+            self.ticket = None
+            return True
+        # Read by somebody else it is not used up either: the browser is yet to come.
+        if not by_another and _is(offered, self.own_ticket):
+            self.own_ticket = None
+            return True
+        return False
+
+
+def _is(offered: str, ticket: str | None) -> bool:
+    said = offered.encode(errors="surrogatepass")  # JSON can hold halves of characters
+    return ticket is not None and hmac.compare_digest(said, ticket.encode())
+
+
+def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
+    """Values of the Host header this server answers to, in lower case."""
+    names = {"127.0.0.1", "localhost", "[::1]", *more}
+    if host not in ("0.0.0.0", "::"):
+        names.add(host)
+    shown = {f"[{name}]" if ":" in name and "[" not in name else name.lower() for name in names}
+    return frozenset(f"{name}:{port}" for name in shown) | (shown if port == 80 else set())
+
+
+def _is_another(scope: Scope) -> bool:
+    return asks_another_user(scope.get("client"), scope.get("server"))
+
+
+def cookie_name(host: str) -> str:
+    """Of a guest, by the port: cookies know none, and two servers would take each other's away."""
+    return f"likewise-{host.rpartition(']')[2].partition(':')[2] or '80'}"
+
+
+class Guard:
+    """The layer around the application."""
+
+    def __init__(self, app: App, access: Access) -> None:
+        self._app, self._access = app, access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._http(scope, receive, _with_headers(send))
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        refused = self._reason_to_refuse(scope, headers)
+        if refused is not None:
+            if refused[0] == 421 and _is_person(headers):
+                await send_html(send, 421, entrance.wrong_name(headers.get("host", "")))
+            else:
+                await send_json(send, refused[0], plain_error(refused[1], refused[2]))
+            return
+        if scope["path"] in OPEN_PATHS:
+            await send_text(send, 204, b"")
+            return
+        try:
+            await self._let_in(scope, headers, receive, send)
+        except CatalogAway as error:
+            # Who asks is in the catalog too.
+            await send_json(send, 503, plain_error("catalog_away", str(error)))
+        except CollectionBusy as error:
+            await send_json(send, 409, plain_error("busy", str(error)))
+
+    async def _let_in(
+        self, scope: Scope, headers: dict[str, str], receive: Receive, send: Send
+    ) -> None:
+        asked = parse_qsl(scope["query_string"].decode("latin-1"))
+        ticket = dict(asked).get("token")
+        if scope["method"] == "GET" and scope["path"] == "/" and ticket is not None:
+            await self._enter(scope, headers, ticket, asked, send)
+        elif scope["method"] == "POST" and scope["path"] == SIGN_IN:
+            await self._sign_in(receive, send)
+        elif scope["method"] == "POST" and scope["path"] == SIGN_OUT:
+            await send_json(send, 200, {"signed_in": False}, self._access.no_session())
+        elif (caller := await self._caller(headers)) is not None:
+            await self._serve(caller, scope, headers, receive, send)
+        elif (guest := await self._guest(_guest_token(headers))) is None:
+            if scope["method"] in ("GET", "HEAD") and scope["path"] in OPEN_PARTS:
+                await self._pass(scope, receive, send)
+            else:
+                await self._send_away(send, headers, _NOT_LET_IN)
+        elif not FOR_GUESTS.fullmatch(scope["path"]):
+            message = "your link opens the questions, and nothing else of this collection"
+            await send_json(send, 403, plain_error("guest", message))
+        else:
+            scope[GUEST] = guest
+            await self._pass(scope, receive, send)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = MAX_UPLOAD if scope["path"] == UPLOAD_PATH else MAX_BODY
+        await _BodyLimit(self._app, limit)(scope, receive, send)
+
+    async def _caller(self, headers: dict[str, str]) -> Caller | None:
+        """The owner, or somebody with a named key."""
+        if self._access.knows(headers):
+            return OWNER
+        if _bearer(headers) is None and self._access.session_of(headers) is None:
+            return None
+        key = await asyncio.to_thread(self._access.named_key, headers)
+        if key is None:
+            return None
+        self._access.note_use(key)
+        return Caller(key.role, key)
+
+    async def _serve(
+        self, caller: Caller, scope: Scope, headers: dict[str, str], receive: Receive, send: Send
+    ) -> None:
+        """A request of somebody who is let in, as far as their role goes."""
+        least = least_role(scope["method"], scope["path"])
+        if not caller.may(least):
+            message = (
+                f"your key {caller.name!r} may {MAY[caller.role]}; this is for keys that may "
+                f"{MAY[least]}"
+            )
+            await send_json(send, 403, plain_error("role", message))
+            return
+        if scope["path"] == "/":
+            send = self._renewing(headers, send)
+        scope[CALLER] = caller
+        with acting(None if caller.key is None else Actor(caller.key.id, caller.key.name)):
+            await self._pass(scope, receive, send)
+
+    async def _sign_in(self, receive: Receive, send: Send) -> None:
+        """A key becomes the cookie of a session; it is in the body, never in the address."""
+        body = b""
+        while True:
+            got = await receive()
+            body += got.get("body", b"")
+            if got["type"] == "http.disconnect" or len(body) > MAX_SIGN_IN:
+                break
+            if not got.get("more_body", False):
+                break
+        try:
+            said = json.loads(body[: MAX_SIGN_IN + 1])
+            secret = said["key"].strip()
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            message = 'a key is expected, as {"key": "..."}'
+            await send_json(send, 422, plain_error("invalid", message))
+            return
+        found = await asyncio.to_thread(self._access.sign_in, secret)
+        if found is None:
+            await send_json(send, 401, plain_error("not_let_in", _NO_SUCH_KEY))
+            return
+        caller, cookie = found
+        if caller.key is not None:
+            self._access.note_use(caller.key)
+        await send_json(send, 200, {"name": caller.name, "role": caller.role}, cookie)
+
+    async def _guest(self, token: str | None) -> Any | None:
+        return None if token is None else await asyncio.to_thread(self._access.guest, token)
+
+    def _reason_to_refuse(
+        self, scope: Scope, headers: dict[str, str]
+    ) -> tuple[int, str, str] | None:
+        """(status, kind, message) of a request that is turned away before anything else."""
+        host = headers.get("host", "").lower()
+        if host not in self._access.hosts:
+            message = f"this server does not go by the name {host!r}; use the address it printed"
+            return 421, "wrong_host", message
+        site = headers.get("sec-fetch-site", "none")
+        origin = headers.get("origin")
+        foreign = origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}")
+        changing = scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        if changing and (site not in ("same-origin", "none") or foreign):
+            return 403, "wrong_origin", "only the page of this very server may change something"
+        by_cookie = "authorization" not in headers and self._access.key is not None
+        offered = self._access.cookie_of(headers) or _guest_token(headers)
+        if changing and by_cookie and origin is None and offered is not None:
+            return 403, "wrong_origin", "a change by cookie must say its Origin; use a bearer token"
+        # Another page may link to this one, and nothing else.
+        if foreign or (site not in ("same-origin", "none") and scope["path"] != "/"):
+            return 403, "wrong_origin", "other sites may not ask this server"
+        return None
+
+    async def _enter(
+        self,
+        scope: Scope,
+        headers: dict[str, str],
+        ticket: str,
+        asked: list[tuple[str, str]],
+        send: Send,
+    ) -> None:
+        """The entrance: a ticket becomes a cookie, and leaves the address bar."""
+        rest = [pair for pair in asked if pair[0] != "token"]
+        place = "/" + (f"?{urlencode(rest, quote_via=quote)}" if rest else "")
+        # After a click in another site's page a browser keeps strict cookies back, redirections
+        # included; a page that sends itself elsewhere is this site's own.
+        by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if ticket.startswith(PREFIX):
+            await self._send_away(send, headers, _KEY_IN_ADDRESS)
+        elif self._access.knows(headers):
+            await send_redirect(send, place, by_page=by_page)
+        elif self._access.take(ticket, by_another=_is_another(scope)):
+            await send_redirect(send, place, self._access.session_cookie(), by_page=by_page)
+        elif await self._guest(ticket) is not None:
+            # Their token is their key: it works until the link is closed.  A cookie of its own, so
+            # that whoever has the key and follows a guest's link loses nothing.
+            name = f"{GUESTS}{cookie_name(headers['host'])}"
+            cookie = f"{name}={ticket}; Path=/; HttpOnly; SameSite=Strict"
+            await send_redirect(send, "/?view=compare", cookie, by_page=by_page)
+        else:
+            await self._send_away(send, headers, _USED)
+
+    async def _send_away(self, send: Send, headers: dict[str, str], message: str) -> None:
+        """No entrance: a page for a person at a browser, JSON for everybody else."""
+        if _is_person(headers):
+            page = entrance.not_let_in(
+                self._access.collection,
+                used=message == _USED,
+                key_in_address=message == _KEY_IN_ADDRESS,
+                lasting=self._access.sessions.lasting,
+            )
+            await send_html(send, 401, page)
+        else:
+            await send_json(send, 401, plain_error("not_let_in", message))
+
+    def _renewing(self, headers: dict[str, str], send: Send) -> Send:
+        """The page is asked for: a session that is not new lasts on from today."""
+        found = self._access.session_of(headers)
+        if found is None or found.age < RENEWED_AFTER or _bearer(headers) is not None:
+            return send
+
+        async def send_renewed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                renewed = self._access.session_cookie(mark=found.mark)
+                cookie = (b"set-cookie", renewed.encode("ascii"))
+                message["headers"] = [*message.get("headers", []), cookie]
+            await send(message)
+
+        return send_renewed
+
+
+def _is_person(headers: dict[str, str]) -> bool:
+    return "text/html" in headers.get("accept", "")
+
+
+class _BodyLimit:
+    """A request body that ends with an error once it is too long, however it is sent."""
+
+    def __init__(self, app: App, limit: int) -> None:
+        self._app, self._limit = app, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        said = _headers(scope).get("content-length", "")
+        message = f"the request is longer than {self._limit >> 20} MiB; send a smaller one"
+        if said.isdecimal() and (len(said) > 18 or int(said) > self._limit):
+            await send_json(send, 413, plain_error("too_large", message))
+            return
+        seen = 0
+        over = answered = False
+
+        async def receive_counted() -> Message:
+            nonlocal seen, over
+            got = await receive()
+            seen += len(got.get("body", b""))
+            if seen > self._limit:
+                over = True
+                return {"type": "http.disconnect"}
+            return got
+
+        async def unless_over(out: Message) -> None:
+            nonlocal answered
+            if not over or answered:
+                answered = True
+                await send(out)
+
+        try:
+            await self._app(scope, receive_counted, unless_over)
+        except Exception:
+            if not over:
+                raise
+        if over and not answered:
+            await send_json(send, 413, plain_error("too_large", message))
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+        await send(message)
+
+    return send_with_headers
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """By name; of one that was sent twice nothing is believed."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1")
+        found[key] = f"{found[key]}, " if key in found else ""
+        found[key] += value.decode("latin-1")
+    return found
+
+
+def _bearer(headers: dict[str, str]) -> str | None:
+    """The token a program carries."""
+    said = headers.get("authorization", "")
+    return said[7:].strip() if said.lower().startswith("bearer ") else None
+
+
+def _guest_token(headers: dict[str, str]) -> str | None:
+    """The token a guest carries."""
+    cookie = f"{GUESTS}{cookie_name(headers.get('host', ''))}"
+    bearer = _bearer(headers)
+    return _cookie(headers, cookie) if bearer is None else bearer
+
+
+def _cookie(headers: dict[str, str], wanted: str) -> str | None:
+    # By hand: http.cookies gives up on the whole header when another local server's cookie holds
+    # a character it does not like.
+    for part in headers.get("cookie", "").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == wanted:
+            return value
+    return None

@@ -1,0 +1,220 @@
+"""Long work outside the requests, and the events that tell about it.
+
+One job at a time, in a thread of its own; the collection's lease keeps other processes out.
+Listeners get every event from when they began to listen; one that reads too slowly loses the
+oldest progress, never the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import itertools
+import json
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from likewise.catalog.jobs import Progress, Report
+from likewise.collection.collection import Collection
+from likewise.errors import CollectionBusy, LikewiseError
+
+Job = Callable[[Collection, Report], Any]
+"""Gives a dataclass, or a mapping, of what came of it."""
+
+_log = logging.getLogger("likewise.server")
+_WAITING = 200
+_POLL = 0.5
+_POLL_WHEN_TOLD = 5.0
+"""Seconds after which it is looked at the revision, where the catalog tells of changes or not."""
+_LOOK = ""
+"""The event that is told nobody: it is time to look at the revision."""
+_PROGRESS_EVERY = 0.1
+
+
+class JobStopped(BaseException):
+    """Somebody stops a job, or the server ends: it stops where it is, with what it committed."""
+
+
+class Events:
+    """Who listens, and what they are told."""
+
+    def __init__(self) -> None:
+        self._listeners: set[asyncio.Queue[tuple[str, Any]]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.closing = asyncio.Event()
+        self.is_told = False
+        """Whether :meth:`look` is called after every change."""
+
+    def look(self) -> None:
+        """Somebody changed the collection; from any thread."""
+        self.tell(_LOOK, None)
+
+    def tell(self, name: str, data: Any) -> None:
+        """From any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._put_event, name, data)
+
+    def _put_event(self, name: str, data: Any) -> None:
+        for queue in self._listeners:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait((name, data))
+
+    async def listen(
+        self,
+        revision: Callable[[], int],
+        last: str = "",
+        goes_on: Callable[[], bool] | None = None,
+    ) -> AsyncIterator[bytes]:
+        """Events as a stream; ``changed`` too, whoever made the change.
+
+        ``last`` is the revision a browser that lost its line had seen.  ``goes_on`` is asked before
+        anything is told: whoever's key was revoked hears nothing more.
+        """
+        self._loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue(_WAITING)
+        self._listeners.add(queue)
+        try:
+            now = await asyncio.to_thread(revision)
+            seen = int(last) if last.isdecimal() and len(last) < 19 else now
+            yield f"retry: 2000\nid: {seen}\n\n".encode()
+            while not self.closing.is_set():
+                try:
+                    pause = _POLL_WHEN_TOLD if self.is_told else _POLL
+                    name, data = await asyncio.wait_for(queue.get(), pause)
+                except TimeoutError:
+                    name, data = _LOOK, None
+                if goes_on is not None and not await asyncio.to_thread(goes_on):
+                    return
+                if name != _LOOK:
+                    yield _event(name, data)
+                now = await asyncio.to_thread(revision)
+                if now != seen:
+                    seen = now
+                    yield f"id: {now}\n".encode() + _event("changed", {"revision": now})
+        finally:
+            self._listeners.discard(queue)
+
+
+def _event(name: str, data: Any) -> bytes:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
+
+
+def _summarize_result(done: Any) -> dict[str, Any]:
+    """What came of a job: its counts and words; of lists and mappings how long they are."""
+    found = dict(done) if isinstance(done, Mapping) else vars(done)
+    return {
+        key: len(value) if isinstance(value, list | dict | tuple) else value
+        for key, value in found.items()
+        if isinstance(value, str | int | float | list | dict | tuple) or value is None
+    }
+
+
+class Work:
+    """The one job this server may be doing."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._thread: threading.Thread | None = None
+        self._busy = False
+        self._stop = threading.Event()
+        self._cancelled = 0
+        self._progress: dict[str, Any] | None = None
+        self.number = 0
+        self.what: str | None = None
+        self.since = ""
+
+    def start(self, what: str, collection: Collection, job: Job) -> int:
+        """Begin a job; gives its number.  ``collection`` is for the job's thread alone."""
+        with self._lock:
+            if self._busy:
+                raise CollectionBusy(f"{self.what} is still running; wait for it to end")
+            self.number = number = next(self._numbers)
+            self.what, self.since = what, datetime.now(UTC).isoformat(timespec="seconds")
+            # In the context of who began it: what the job writes names them.
+            context = contextvars.copy_context()
+            self._thread = threading.Thread(
+                target=context.run, args=(self._run, number, collection, job),
+                name=f"likewise {what}", daemon=True,
+            )  # fmt: skip
+            self._busy, self._progress = True, None
+            self._thread.start()
+            return number
+
+    @property
+    def running(self) -> dict[str, Any] | None:
+        if not self._busy:
+            return None
+        return {
+            "job": self.number, "what": self.what, "since": self.since,
+            "progress": self._progress,
+        }  # fmt: skip
+
+    def _run(self, number: int, collection: Collection, job: Job) -> None:
+        last, stage = 0.0, ("", False)
+
+        def report(progress: Progress) -> None:
+            nonlocal last, stage
+            if self._stop.is_set() or self._cancelled == number:
+                raise JobStopped
+            said = {
+                "job": number, "stage": progress.stage, "done": progress.done,
+                "total": progress.total, "problems": progress.problems,
+                "rate": progress.rate, "left": progress.seconds_left, "note": progress.note,
+            }  # fmt: skip
+            # For who joins later; whoever listens is told every so often.
+            self._progress = said
+            now = time.monotonic()
+            ends = progress.total and progress.done == progress.total
+            # What a note counts changes all the time; that there is one does not.
+            doing = (progress.stage, bool(progress.note))
+            if doing == stage and now - last < _PROGRESS_EVERY and not ends:
+                return
+            last, stage = now, doing
+            self._events.tell("progress", said)
+
+        start = time.monotonic()
+        try:
+            name, said = "done", _summarize_result(job(collection, report))
+        except JobStopped:
+            who = "it" if self._cancelled == number else "the server"
+            message = f"{who} was stopped; what was done by then is kept"
+            name, said = "failed", {"message": message, "stopped": True}
+        except LikewiseError as error:
+            name, said = "failed", {"message": str(error), "stopped": False}
+        except Exception as error:
+            _log.exception("a job failed")
+            name, said = "failed", {"message": str(error), "stopped": False}
+        finally:
+            collection.close()
+        ended = {"job": number, "what": self.what, "seconds": round(time.monotonic() - start, 2)}
+        # Whoever hears of the end may begin the next one at once.
+        with self._lock:
+            self._busy = False
+        self._events.tell(name, ended | said)
+
+    def cancel(self, number: int) -> bool:
+        """Ask this job alone to end at its next report; whether it was running."""
+        with self._lock:
+            if not self._busy or number != self.number:
+                return False
+            self._cancelled = number
+            return True
+
+    def ask_to_stop(self) -> None:
+        """The job ends at its next report."""
+        self._stop.set()
+
+    def stop(self, seconds: float) -> bool:
+        """Ask the job to end; whether it did in time."""
+        self.ask_to_stop()
+        thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+        return thread is None or not thread.is_alive()

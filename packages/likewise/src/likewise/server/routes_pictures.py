@@ -1,0 +1,242 @@
+"""Pictures: lists, one, its small and large copy, uploads, search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from likewise.catalog.thumbnails import side_for, thumbnail
+from likewise.collection.collection import Collection
+from likewise.errors import (
+    DecoderFailed,
+    ImageError,
+    InvalidInput,
+    LostPicture,
+    MissingDecoder,
+    UnknownFilter,
+    UnknownPicture,
+)
+from likewise.images.decode import Source
+from likewise.server.access import GUEST
+from likewise.server.routes_page import has_tag
+from likewise.server.schemas import PageOut, PictureMore, SearchIn, SearchOut, UploadOut, WhereIn
+from likewise.server.service import MOST, Answer, Service
+
+router = APIRouter(prefix="/api", tags=["pictures"])
+LARGE = 2048
+"""Longer side of a picture as the page shows it, at most."""
+FOREVER = "private, max-age=31536000, immutable"
+_FAR = 1 << 40
+JPEG: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
+    304: {"description": "It has not changed."},
+}
+_BYTES = {
+    "requestBody": {
+        "required": True,
+        "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
+# Asynchronous, so that finding it costs no thread.
+async def _service_of(request: Request) -> Service:
+    found: Service = request.app.state.service
+    return found
+
+
+Serving = Annotated[Service, Depends(_service_of)]
+
+
+def refuse_unknown(request: Request, known: set[str]) -> None:
+    """A mistyped filter must not show everything as if it had been applied."""
+    for key in request.query_params:
+        if key not in known:
+            raise UnknownFilter(key[:100], sorted(known))
+
+
+@router.get("/pictures", response_model=PageOut)
+def pictures(
+    service: Serving,
+    offset: Annotated[int, Query(ge=0, le=_FAR)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    sort: Literal["date", "name", "added"] = "date",
+    order: Literal["asc", "desc"] = "desc",
+    where: Annotated[WhereIn | None, Depends(WhereIn)] = None,
+    *,
+    request: Request,
+) -> Response:
+    """The collection, a page at a time."""
+    refuse_unknown(request, {*WhereIn.model_fields, "offset", "limit", "sort", "order"})
+    total, rows = service.collection.pictures.page(
+        sort=sort,
+        descending=order == "desc",
+        where=where.plain() if where else None,
+        offset=offset,
+        limit=limit,
+    )
+    # A plain answer, here and in search: checking hundreds of items against the shapes that
+    # describe them costs more than finding them.
+    return JSONResponse({"total": total, "items": service.marked_records(rows)})
+
+
+@router.get("/pictures/{picture}")
+def picture(service: Serving, picture: str) -> PictureMore:
+    """What the catalog knows about a picture."""
+    row = service.row_of(picture)
+    return PictureMore(
+        **service.picture_record(row),
+        tags=service.collection.tags.of(row.id),
+        path=row.path,
+        metadata=dict(row.metadata),
+        format=row.format,
+    )
+
+
+@router.get("/pictures/{picture}/thumbnail", response_class=Response, responses=JPEG)
+async def small(
+    request: Request,
+    service: Serving,
+    picture: str,
+    side: Annotated[int, Query(ge=16, le=1024)] = 320,
+) -> Response:
+    """A small JPEG without metadata; it never changes, so a browser may keep it."""
+    col, kept = service.collection, side_for(side)
+
+    def respond() -> Response:
+        row = service.row_of(picture)
+        guest = request.scope.get(GUEST)
+        if guest is not None and not service.shown_to_guests.may_see(guest, row.id):
+            raise UnknownPicture("that picture is in none of your questions")
+        key = col.pictures.content_key(row.id)
+        return jpeg(
+            request,
+            f"{key.hex()}-{kept}",
+            lambda: thumbnail(
+                col.root,
+                key,
+                lambda: col.pictures.file_of(row.id),
+                kept,
+                service.decoders.thumbnail,
+            ),
+        )
+
+    return await service.draw(respond, request)
+
+
+@router.get("/pictures/{picture}/image", response_class=Response, responses=JPEG)
+async def large(request: Request, service: Serving, picture: str) -> Response:
+    """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
+
+    def respond() -> Response:
+        row = service.row_of(picture)
+        key = service.collection.pictures.content_key(row.id)
+        find = service.collection.pictures.file_of
+        return jpeg(request, f"{key.hex()}-large", lambda: _large(service, find(row.id)))
+
+    return await service.draw(respond, request)
+
+
+def _large(service: Service, source: Source) -> bytes:
+    return service.decoders.small_copy(source, LARGE, quality=88)
+
+
+def jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
+    headers = {"etag": f'"{tag}"', "cache-control": FOREVER}
+    if has_tag(request, headers["etag"]):
+        return Response(status_code=304, headers=headers)
+    try:
+        content = make()
+    except (DecoderFailed, MissingDecoder):
+        raise
+    except ImageError as error:
+        # It was a picture once; whatever lies there now, it is not that one.
+        raise LostPicture(f"the picture's file {error.reason}; sync the collection") from error
+    return Response(content, media_type="image/jpeg", headers=headers)
+
+
+@router.post("/uploads", status_code=201, openapi_extra=_BYTES)
+async def upload(request: Request, service: Serving) -> UploadOut:
+    """Keep a picture as a query for a while; the body is the bytes of its file."""
+    content = await request.body()
+    if not content:
+        raise InvalidInput("the request has no body; send the bytes of a picture")
+    name, kept = await service.take(lambda: service.upload(content), request)
+    return UploadOut(
+        upload=name, width=kept.width, height=kept.height, image=f"/api/uploads/{name}/image"
+    )
+
+
+@router.get("/uploads/{name}/image", response_class=Response, responses=JPEG)
+async def uploaded(request: Request, service: Serving, name: str) -> Response:
+    """An upload as the page shows it."""
+    content = service.find_upload(name).content
+    tag = f"upload-{name}"
+    return await service.take(lambda: jpeg(request, tag, lambda: _large(service, content)), request)
+
+
+@router.post("/search", response_model=SearchOut)
+def search(service: Serving, asked: SearchIn) -> Response:
+    """Pictures like a query or as words describe, best first; pages of one answer fit together."""
+    start = time.perf_counter()
+    col = service.collection
+    similarity = col.similarities.find(asked.by)
+    where = asked.where.plain()
+    # A cut-off, a filter or dates need the whole list to know how long it is.
+    whole = asked.above is not None or bool(where) or asked.sort == "date"
+    wanted = MOST if whole else min(MOST, asked.offset + asked.limit)
+    answer = service.rank(asked, wanted)
+    page = _page(col, answer, asked)
+    rows = col.pictures.rows(answer.ids[i] for i in page)
+    liked: list[int] = []
+    disliked: list[int] = []
+    judged = asked.query is None or asked.query.colours is None
+    if similarity.profile is not None and judged:
+        liked, disliked = col.log.verdicts(
+            service.resolve(asked), text=asked.text, profile=similarity.profile
+        )
+    verdict = dict.fromkeys(liked, "liked") | dict.fromkeys(disliked, "disliked")
+    reasons = answer.typed.reasons(rows) if answer.typed is not None else {}
+    # A picture removed in this very moment has no row any more.
+    page = [i for i in page if answer.ids[i] in rows]
+    items = service.marked_records([rows[answer.ids[i]] for i in page])
+    for i, item in zip(page, items, strict=True):
+        image = answer.ids[i]
+        item |= {
+            "score": answer.scores[i],
+            "verdict": verdict.get(image),
+            "reasons": [
+                {"key": one.key, "kind": one.kind, "text": str(one)}
+                for one in reasons.get(image, ())
+            ],
+        }
+    return JSONResponse(
+        {
+            "total": service.total(asked, answer),
+            "items": items,
+            "by": similarity.name,
+            "profile": similarity.profile,
+            "learned": {"liked": len(liked), "disliked": len(disliked)},
+            "ms": 1000 * (time.perf_counter() - start),
+            "scores": {
+                "highest": answer.scores[0] if answer.scores else None,
+                "lowest": answer.scores[-1] if answer.scores else None,
+            },
+            "hint": None if answer.typed is None else answer.typed.hint,
+            "behind": answer.behind,
+            "away": answer.away,
+        }
+    )
+
+
+def _page(col: Collection, answer: Answer, asked: SearchIn) -> list[int]:
+    """Places in the ranking that a page shows, in its order; no date comes last."""
+    order = list(range(len(answer.ids)))
+    if asked.sort == "date":
+        dates = col.pictures.dates(answer.ids)
+        order.sort(key=lambda i: dates.get(answer.ids[i], ""), reverse=True)
+    return order[asked.offset : asked.offset + asked.limit]

@@ -1,0 +1,255 @@
+"""Tags: what there is, what is suggested, what people say of it, and sidecars."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
+
+from likewise.errors import CollectionError, InvalidInput
+from likewise.server.callers import Calling
+from likewise.server.routes_collection import start_job
+from likewise.server.routes_pictures import Serving
+from likewise.server.schemas import JobOut, Line, Name, PictureId, PictureOut, Strict, Words
+from likewise.server.service import Service
+
+router = APIRouter(prefix="/api", tags=["tags"])
+
+Tag = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TagOut(BaseModel):
+    """``pictures`` have it; suggestions nobody confirmed are told among the ``sources`` only."""
+
+    tag: str
+    pictures: int
+    sources: dict[str, int]
+
+
+class AllTagsOut(BaseModel):
+    items: list[TagOut]
+
+
+class BehindOut(BaseModel):
+    picture: PictureOut
+    weight: float
+
+
+class SuggestionOut(BaseModel):
+    """``confidence`` is measured on this collection where ``calibrated``."""
+
+    tag: str
+    confidence: float
+    calibrated: bool
+    because: list[BehindOut]
+
+
+class TaggedOut(BaseModel):
+    """A picture's tags with who says so, those refused for it, and what it may deserve."""
+
+    picture: PictureOut
+    tags: dict[str, list[str]]
+    refused: list[str]
+    suggestions: list[SuggestionOut]
+
+
+class TagManyIn(Strict):
+    pictures: list[PictureId] = Field(min_length=1, max_length=10_000)
+    add: list[Tag] = Field(default=[], max_length=50)
+    remove: list[Tag] = Field(default=[], max_length=50)
+
+
+class TagOneIn(Strict):
+    picture: PictureId
+    tag: Tag
+
+
+class TagUndoIn(Strict):
+    lines: list[Line] = Field(min_length=1, max_length=10)
+
+
+class TagLinesOut(BaseModel):
+    """Lines of the log, for undo; empty where it had been said before.
+
+    ``action``: what undoes them all, where it was of several pictures.
+    """
+
+    lines: list[int]
+    action: int | None = None
+
+
+class SaveIn(Strict):
+    """``text`` becomes ``tag``: ``k`` pictures at most are suggested."""
+
+    text: Words
+    tag: Tag
+    k: int = Field(50, ge=0, le=10_000)
+    above: float | None = Field(None, allow_inf_nan=False)
+    profile: Name = "default"
+
+
+class SavedOut(TagLinesOut):
+    """How many pictures were tagged, and for how many the tag is suggested."""
+
+    tag: str
+    tagged: int
+    suggested: int
+
+
+class TagAllIn(Strict):
+    above: float = Field(0.6, gt=0, le=1)
+
+
+class ExportIn(Strict):
+    """``place``: "beside" the pictures, or a folder of this machine."""
+
+    place: str = Field("beside", min_length=1, max_length=4096)
+
+
+class UntaggedOut(BaseModel):
+    total: int
+    items: list[PictureOut]
+
+
+@router.get("/tags")
+def tags(
+    service: Serving,
+    prefix: Annotated[str, Query(max_length=200, description="What tags begin with.")] = "",
+    limit: Annotated[int, Query(ge=1, le=10_000, description="Tags, at most.")] = 1000,
+) -> AllTagsOut:
+    """Tags with their pictures counted, the most frequent first; ``prefix`` completes one."""
+    found = service.collection.tags.all(prefix, limit)
+    return AllTagsOut(
+        items=[TagOut(tag=r.tag, pictures=r.pictures, sources=dict(r.sources)) for r in found]
+    )
+
+
+@router.get("/tags/untagged")
+def untagged(
+    service: Serving,
+    offset: Annotated[int, Query(ge=0, le=1 << 40, description="Pictures to pass over.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Pictures, at most.")] = 20,
+) -> UntaggedOut:
+    """Pictures nobody tagged, as they were added."""
+    total, rows = service.collection.pictures.page(
+        sort="added", descending=False, where={"tagged": False}, offset=offset, limit=limit
+    )
+    return UntaggedOut(
+        total=total, items=[PictureOut(**service.picture_record(row)) for row in rows]
+    )
+
+
+@router.get("/pictures/{picture}/tags")
+def of_picture(
+    service: Serving,
+    picture: str,
+    k: Annotated[int, Query(ge=1, le=50, description="Suggestions, at most.")] = 6,
+) -> TaggedOut:
+    """What a picture is tagged with, and what it may deserve, with the pictures behind it."""
+    col = service.collection
+    row = service.row_of(picture)
+    found = col.suggest_tags(row.id, k) if len(col) else []
+    shown = service.pictures_out({one.id for some in found for one in some.because})
+    return TaggedOut(
+        picture=PictureOut(**service.picture_record(row)),
+        tags=col.tags.sources(row.id),
+        refused=col.tags.refused(row.id),
+        suggestions=[
+            SuggestionOut(
+                tag=one.tag,
+                confidence=one.confidence,
+                calibrated=one.calibrated,
+                because=[
+                    BehindOut(picture=shown[b.id], weight=b.weight)
+                    for b in one.because
+                    if b.id in shown
+                ],
+            )
+            for one in found
+        ],
+    )
+
+
+@router.post("/tags/set")
+def set_tags(service: Serving, said: TagManyIn) -> TagLinesOut:
+    """Give tags to pictures and take tags from them, all or none of it."""
+    images = [service.image_of(picture) for picture in said.pictures]
+    done = service.collection.tags.change_many(images, said.add, said.remove)
+    return TagLinesOut(lines=done.lines, action=done.action)
+
+
+@router.post("/tags/accept")
+def accept(service: Serving, said: TagOneIn) -> TagLinesOut:
+    """A suggested tag is right."""
+    return _lines(service.collection.tags.accept(service.image_of(said.picture), said.tag))
+
+
+@router.post("/tags/reject")
+def reject(service: Serving, said: TagOneIn) -> TagLinesOut:
+    """A tag is wrong: it goes, and is not suggested for this picture again."""
+    return _lines(service.collection.tags.reject(service.image_of(said.picture), said.tag))
+
+
+@router.post("/tags/save")
+def save(service: Serving, said: SaveIn) -> SavedOut:
+    """Make a tag of typed words: what was liked under them is tagged, the rest suggested."""
+    done = service.collection.tags.save_query(
+        said.text, said.tag, k=said.k, above=said.above, profile=said.profile
+    )
+    return SavedOut(
+        lines=_lines(done.line).lines, action=done.action, tag=done.tag,
+        tagged=len(done.tagged), suggested=len(done.suggested),
+    )  # fmt: skip
+
+
+@router.post("/tags/undo")
+def undo(service: Serving, caller: Calling, said: TagUndoIn) -> TagLinesOut:
+    """Take words about tags back, the last one first; who does not manage, their own."""
+    if caller.key is not None and not caller.manages:
+        service.collection.keys.check_wrote(caller.key, said.lines)
+    return TagLinesOut(
+        lines=[service.collection.tags.undo(line) for line in sorted(said.lines, reverse=True)]
+    )
+
+
+@router.post("/tags/all", status_code=202)
+def tag_all(request: Request, service: Serving, said: TagAllIn) -> JobOut:
+    """Suggested tags for every picture nobody tagged; progress comes as events."""
+    _needs_tags(service)
+    return start_job(
+        request,
+        service,
+        "tag",
+        lambda col, report: col.tags.suggest_for_all(above=said.above, report=report),
+    )
+
+
+@router.post("/tags/export", status_code=202)
+def export(request: Request, service: Serving, said: ExportIn) -> JobOut:
+    """XMP sidecars, never into the pictures; progress comes as events."""
+    place = whole_place(said.place)
+    _needs_tags(service)
+    return start_job(
+        request, service, "export", lambda col, report: col.tags.export_xmp(place, report=report)
+    )
+
+
+def whole_place(said: str) -> str:
+    """Where sidecars go: "beside", or a whole path."""
+    if said == "beside":
+        return said
+    place = os.path.expanduser(said)
+    if not os.path.isabs(place) or "\0" in place:
+        raise InvalidInput(f"{said!r} is no whole path; begin with /, or say 'beside'")
+    return place
+
+
+def _needs_tags(service: Service) -> None:
+    if not any(one.pictures for one in service.collection.tags.all(limit=1)):
+        raise CollectionError("no picture has a tag yet; tag some first")
+
+
+def _lines(number: int | None) -> TagLinesOut:
+    return TagLinesOut(lines=[] if number is None else [number])

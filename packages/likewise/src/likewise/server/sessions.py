@@ -1,0 +1,187 @@
+"""Sessions that outlive browser and server: a secret kept with the collection signs them.
+
+A browser's cookie and a one-time address (its *ticket*) are each a time, a random number and a
+keyed hash of both; nothing about them is stored.  Whoever can read the secret, which is the owner
+of the collection, can make either: so ``likewise link`` needs no talk with the running server.  A
+new secret ends every session at once, in a server that runs too, since the file is looked at on
+every request.  Backups copy what the catalog names, which the secret is not.
+
+A session that began with a named key bears its number and lasts no longer than the key: each
+request asks the catalog.  One that began with the server's own key is signed together with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from likewise_methods.durable_files import write_whole
+
+FILE = "session.key"
+LASTS = 365 * 86_400
+"""Seconds a session lasts after the last renewal."""
+RENEWED_AFTER = 30 * 86_400
+TICKET_LASTS = 3_600
+"""Seconds within which an address of ``likewise link`` must be opened."""
+_SIGNED = re.compile(
+    r"([0-9a-f]{1,12})\.([0-9a-f]{32})(?:\.(k[0-9a-f]{1,8}|s))?\.([0-9a-f]{48})", re.ASCII
+)
+_OF_KEY, _OF_SERVER = "k", "s"
+"""Marks of sessions that began with a named key, and with the server's own."""
+_SECRET = re.compile(rb"[0-9a-f]{64}\n?")
+
+
+class Session(NamedTuple):
+    """Who was let in: ``key`` is the id of the named key it began with, None: the owner."""
+
+    age: float
+    key: int | None
+    mark: str
+
+
+class Sessions:
+    """Who was let in, by the secret of a collection; without a folder until this process ends."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._path = None if root is None else root / FILE
+        self._lock = threading.Lock()
+        self._secret: bytes | None = None
+        self._stamp: tuple[int, ...] | None = None
+        self._taken: dict[str, float] = {}
+        if self._path is not None:
+            try:
+                if self._current() is None:
+                    self.renew()
+            except OSError:
+                # A collection that may only be read: sessions end with the server.
+                self._path = None
+        if self._path is None:
+            self._secret = secrets.token_bytes(32)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether sessions outlive this process."""
+        return self._path is not None
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie.
+
+        Cookies know no ports: two collections on one machine would take each other's away.
+        """
+        return f"likewise-{self._hash(b'name', '')[:8]}"
+
+    def renew(self) -> None:
+        """A new secret: every session ends, and every address that was not opened yet."""
+        if self._path is None:
+            self._secret = secrets.token_bytes(32)
+            return
+        write_whole(self._path, secrets.token_hex(32).encode() + b"\n", private=True)
+        if self._current() is None:
+            raise OSError(f"{self._path} cannot be read back")
+
+    def issue(self, key: int | None = None, *, mark: str = "", server_key: str = "") -> str:
+        """What a browser that was let in carries.
+
+        ``key`` is the named key it came with.  ``server_key``: it came with the server's own, and
+        stays as long as the server has that one.  ``mark`` goes on with what another session was.
+        """
+        if key is not None:
+            mark = f"{_OF_KEY}{key:x}"
+        elif server_key and not mark:
+            mark = _OF_SERVER
+        return self._sign(b"session", server_key if mark == _OF_SERVER else "", mark)
+
+    def find(self, offered: str | None, server_key: str = "") -> Session | None:
+        """The session of a cookie; None where it lets nobody in.
+
+        Whether its key still works is for the catalog to say.
+        """
+        mark = _mark(offered)
+        bound = server_key if mark == _OF_SERVER else ""
+        made = None if mark == _OF_SERVER and not bound else self._made(b"session", bound, offered)
+        now = time.time()
+        if made is None or now - made > LASTS:
+            return None
+        key = int(mark[1:], 16) if mark.startswith(_OF_KEY) else None
+        # A clock that was set back must not end sessions.
+        return Session(max(0.0, now - made), key, mark)
+
+    def age(self, offered: str | None) -> float | None:
+        """Seconds since the owner's cookie was made; None where it is no such cookie."""
+        found = self.find(offered)
+        return None if found is None or found.mark else found.age
+
+    def ticket(self, run: str) -> str:
+        """What lets somebody in once, at the server that bears the name ``run``."""
+        return self._sign(b"ticket", run)
+
+    def take(self, offered: str, run: str) -> bool:
+        """Whether a ticket is good; it is good once, and not for long."""
+        made = None if _mark(offered) else self._made(b"ticket", run, offered)
+        now = time.time()
+        if made is None or now - made > TICKET_LASTS:
+            return False
+        with self._lock:
+            self._taken = {one: at for one, at in self._taken.items() if now - at <= TICKET_LASTS}
+            if offered in self._taken:
+                return False
+            # By its own time where that lies ahead: it must not be forgotten before it ends.
+            self._taken[offered] = max(now, made)
+        return True
+
+    def _sign(self, use: bytes, bound: str, mark: str = "") -> str:
+        said = f"{int(time.time()):x}.{secrets.token_hex(16)}" + (f".{mark}" if mark else "")
+        return f"{said}.{self._hash(use, said + bound)}"
+
+    def _made(self, use: bytes, bound: str, offered: str | None) -> float | None:
+        """When something of ours was signed; None where it is not ours."""
+        found = _SIGNED.fullmatch(offered or "")
+        if found is None or self._current() is None:
+            return None
+        said = offered.rpartition(".")[0] if offered else ""
+        if not hmac.compare_digest(self._hash(use, said + bound), found[4]):
+            return None
+        return float(int(found[1], 16))
+
+    def _hash(self, use: bytes, said: str) -> str:
+        secret = self._current()
+        if secret is None:
+            # Somebody deleted it, which ends all sessions; new ones need another.
+            self.renew()
+            secret = self._current()
+        assert secret is not None
+        return hashlib.blake2b(said.encode(), key=secret, person=use, digest_size=24).hexdigest()
+
+    def _current(self) -> bytes | None:
+        """The secret as it is now; None where there is none."""
+        if self._path is None:
+            return self._secret
+        try:
+            now = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        stamp = (now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size)
+        with self._lock:
+            if stamp != self._stamp:
+                text = self._path.read_bytes()
+                self._secret = bytes.fromhex(text.decode()) if _SECRET.fullmatch(text) else None
+                self._stamp = stamp
+                if os.name != "nt" and now.st_mode & 0o077:
+                    with suppress(OSError):
+                        os.chmod(self._path, 0o600)
+            return self._secret
+
+
+def _mark(offered: str | None) -> str:
+    """What a cookie says of how it was got; nothing of the owner's."""
+    found = _SIGNED.fullmatch(offered or "")
+    return "" if found is None else found[3] or ""

@@ -1,0 +1,461 @@
+"""Space: a named kind of vector every picture has, as an object.
+
+A kind of space is one class in one file.  It says how it describes a picture, what it must learn
+from the collection and when it has outgrown that, whether it can be made on this machine and what
+to do if not, how its rows are stored and compared, and what explains a hit.  Jobs, searches and
+checks ask these questions and never which kind it is.  ``registry.py`` finds the class of a recipe,
+in this package or in somebody else's (the entry point group ``likewise.spaces``).
+
+An object belongs to one generation: ``files`` and ``width`` are what that has learned.  It travels
+to another process as its record in the catalog, and the registry there makes it again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.catalog.jobs import Report
+from likewise.catalog.row_formats import FORMATS, RowFormat
+from likewise.catalog.store import SpaceRow
+from likewise.errors import CannotDescribe, CollectionError, InvalidInput, LikewiseError
+from likewise.images.decode import Picture, shrink
+from likewise_methods.coding import Weighting
+from likewise_methods.validation import whole
+
+DECODE_SIDE = 1024
+"""Pictures are decoded no larger than this."""
+SAMPLE_PICTURES = 2_000
+"""Pictures a space learns from, at most."""
+
+_FOR_READERS = {"bag", "graph", "graph_ids", "graph_rows"}
+"""Entries of ``files`` that weigh, find and count rows: no row is made with them."""
+
+Pixels = NDArray[np.uint8]
+"""A picture as kinds get it: upright RGB, (height, width, 3)."""
+Recipe = Mapping[str, Any]
+Words = Callable[[], Any]
+"""Gives the words of the pictures' network under the text model, or None (``features.text``)."""
+
+
+class Places(NamedTuple):
+    """Where the columns of a picture's row lie in it: what an explanation shows.
+
+    One line a place; the shares of all places add up to the raw row.
+
+    Attributes
+    ----------
+    columns : int array of shape (places, columns each)
+        The columns a place counts for.
+    shares : float32 array of shape (places, columns each)
+        How much.
+    positions : float32 array of shape (places, 2)
+        Its middle (x, y) in pixels.
+    sides : float32 array of shape (places,)
+        The side of what it covers.
+    strengths : float32 array of shape (places,)
+        How clear it is.
+
+    See Also
+    --------
+    Space : ``find_places`` gives it.
+    """
+
+    columns: NDArray[np.integer[Any]]
+    shares: NDArray[np.float32]
+    positions: NDArray[np.float32]
+    sides: NDArray[np.float32]
+    strengths: NDArray[np.float32]
+
+
+class TextRow(NamedTuple):
+    """Typed words as a row of a space, and the names by which it can be told to people.
+
+    ``unsure``: they are far from all that the space can tell apart.
+    """
+
+    row: NDArray[np.float32]
+    names: tuple[str, ...]
+    unsure: bool = False
+
+
+class LearnedGeneration(NamedTuple):
+    """What the next generation of a space is: its width, its files, and rows that are known.
+
+    ``rows`` are (number of the picture in the survey, row), for pictures whose row came out while
+    learning; the others are described afterwards.
+
+    See Also
+    --------
+    Space : ``learn`` gives it.
+    """
+
+    width: int
+    files: dict[str, str]
+    rows: Iterable[tuple[int, Any]] = ()
+
+
+class Survey(Protocol):
+    """What a job lends to a space that learns: pictures by number, and workers to look at them.
+
+    See Also
+    --------
+    Space : ``learn`` takes it.
+    """
+
+    n_pictures: int
+    seed: int
+    n_threads: int
+    report: Report
+
+    def choose(self, most: int) -> list[int]:
+        """Numbers of at most so many pictures, drawn at random, in order."""
+
+    def sample(
+        self, space: Space, numbers: Sequence[int], stage: str, **options: Any
+    ) -> list[tuple[int, Any]]:
+        """``space.sample`` of some pictures in workers: (number, answer), in order.
+
+        Pictures that cannot be read, and answers that are None, are left out.
+        """
+
+    def new_file(self, suffix: str) -> str:
+        """A name for a file of the generation, below the collection's folder."""
+
+    def rows(self, space: str) -> Iterator[tuple[NDArray[np.int64], Any]]:
+        """(numbers of pictures, raw rows) that another space has of them, part by part."""
+
+
+@dataclass(frozen=True)
+class Space(SpaceRow, ABC):
+    """One generation of a space of a collection; a kind of space is a subclass of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the space.
+    row_format_name : str
+        Whether rows are sparse or dense.
+    recipe : mapping
+        What it was asked for as.
+    generation : int
+        Counts what was learned anew.
+    width : int
+        Columns of a row.
+    n_pictures : int
+        Pictures it was learned from.
+    files : mapping of str to str
+        What was learned, below ``root``.
+    root : Path
+        The collection's folder.
+
+    See Also
+    --------
+    Survey : what it learns from.
+    """
+
+    root: Path
+
+    # -- what a kind declares ---------------------------------------------------------------
+
+    feature: ClassVar[str]
+    """The name of the kind: ``feature`` of its recipes."""
+    defaults: ClassVar[Recipe] = {}
+    """Every parameter of a recipe and its usual value."""
+    least: ClassVar[Mapping[str, int]] = {}
+    """The parameters that are whole numbers, and the least each may be."""
+    vector_type: ClassVar[str] = "dense"
+    """``dense`` or ``sparse``."""
+    decode_side: ClassVar[int] = DECODE_SIDE
+    """The longer side of the pixels it describes, at most ``DECODE_SIDE``: larger pictures are
+    decoded, or shrunk, to that."""
+    decode_slack: ClassVar[float] = 1.0
+    """How many times ``decode_side`` may be given as it is, where the kind resamples anyway."""
+    describes_pictures: ClassVar[bool] = True
+    """False where the rows come from the user."""
+    must_learn: ClassVar[bool] = False
+    """Whether something is learned from the collection before the first row."""
+    idf: ClassVar[Weighting | None] = None
+    """How term counts are weighed by an idf that is frozen with the generation, and renewed by
+    ``refresh``; None: rows are compared as they are."""
+    placeholder: ClassVar[bytes | None] = None
+    """The packed row of a picture that cannot be read while a generation is built; None: it has
+    none, and the next ``add`` tries again."""
+    has_places: ClassVar[bool] = False
+    """Whether columns lie somewhere in a picture (``find_places``), so that they explain a hit."""
+    splits_rows: ClassVar[bool] = False
+    """Whether a row is a sum over the places of a picture (``split_row``), so that a heat map
+    explains a hit."""
+    fusion_rank: ClassVar[int | None] = None
+    """Which dense space ``both`` fuses with words: the lowest there is; None: never this one."""
+    default_rank: ClassVar[int | None] = None
+    """Which space ranks when nothing is chosen: the lowest that has rows; None: not by itself."""
+    learns_pairs: ClassVar[bool] = False
+    """Whether judged pairs teach a metric around each query (dense rows; ``pair_scale``)."""
+    model_rank: ClassVar[int | None] = None
+    """Which dense space a metric or map learns in when none is named: the lowest; None: never.
+    This and the other ranks are for a space under the kind's own name."""
+    tag_rank: ClassVar[int | None] = None
+    """Which dense space suggests tags: the lowest that has a row; None: not by itself."""
+    text_rank: ClassVar[int | None] = None
+    """Which space finds pictures by typed words: the lowest that can read text (``read_text``), by
+    whatever name; None: never."""
+    has_own_text: ClassVar[bool] = False
+    """Whether it reads text by a network of its own, and needs no text model."""
+    tags_beside: ClassVar[str | None] = None
+    """The kind beside whose rows this one's stand when that suggests tags; None: beside none."""
+    duplicates_rank: ClassVar[int | None] = None
+    """In which space near-duplicates are found when none is named: the lowest; None: never."""
+    duplicates_from: ClassVar[float] = 0.99
+    """The score from which on two pictures are nearly the same."""
+    stage: ClassVar[str] = "describing pictures"
+    """What a progress bar says while all pictures are described."""
+    sample_stage: ClassVar[str] = ""
+    """What is said while pictures are looked at to learn from them, where that takes long."""
+
+    # -- recipes ----------------------------------------------------------------------------
+
+    @classmethod
+    def default_recipe(cls) -> dict[str, Any]:
+        """The whole recipe when nothing is chosen."""
+        return {"feature": cls.feature, **cls.defaults}
+
+    @classmethod
+    def validate(cls, recipe: Recipe) -> dict[str, Any]:
+        """The whole recipe of what a user asked for, or a clear refusal."""
+        allowed = cls.default_recipe()
+        unknown = set(recipe) - set(allowed)
+        if unknown:
+            raise InvalidInput(
+                f"{sorted(unknown)[0]!r} is no parameter of {cls.feature!r}; "
+                f"it has {', '.join(k for k in allowed if k != 'feature') or 'none'}"
+            )
+        complete = {**allowed, **recipe}
+        for name, low in cls.least.items():
+            if complete[name] is not None or allowed[name] is not None:
+                complete[name] = whole(complete[name], name, low)
+        cls.check_recipe(complete)
+        return complete
+
+    @classmethod
+    def check_recipe(cls, recipe: Recipe) -> None:
+        """Refuse a whole recipe whose other parameters make no sense."""
+
+    @classmethod
+    def format_of(cls, recipe: Recipe) -> RowFormat:
+        """How rows of a recipe are stored."""
+        return FORMATS[cls.vector_type]
+
+    # -- on this machine --------------------------------------------------------------------
+
+    def is_available(self) -> bool:
+        """Whether rows of new pictures can be made on this machine."""
+        return self.describes_pictures
+
+    def how_to_get(self) -> str:
+        """What to do so that a picture that lacks its row gets one."""
+        return "run likewise add again"
+
+    def load(self) -> None:
+        """Have networks and files ready, or fail now rather than as a problem of every picture."""
+
+    def bind(self, others: Mapping[str, Space]) -> dict[str, Any]:
+        """Before a space is added: its recipe with what it takes from other spaces there are."""
+        return dict(self.recipe)
+
+    @property
+    def takes_rows_of(self) -> str | None:
+        """The space whose rows this one's are made of; None: it needs no other."""
+        return None
+
+    has_trial = False
+    """Whether its files are to be tried out by a worker before they are taken in."""
+
+    def try_out(self) -> None:
+        """In a worker, which has limits: use what somebody else made, and refuse by an error."""
+
+    def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Before a space is added: its recipe as it is stored, and files copied into ``root``."""
+        return dict(self.recipe), {}
+
+    def fixed_width(self) -> int | None:
+        """Columns of a row, where they are known before anything is learned or given."""
+        return None
+
+    def needed_files(self) -> tuple[str, ...]:
+        """Files below ``root`` that a worker on another machine needs to describe and sample."""
+        return tuple(sorted(name for key, name in self.files.items() if key not in _FOR_READERS))
+
+    def at(self, root: Path) -> Space:
+        """The same space where the files of its collection lie in another folder."""
+        return replace(self, root=root)
+
+    # -- describing -------------------------------------------------------------------------
+
+    @abstractmethod
+    def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
+        """The raw row of a picture: an array where dense, (columns, values) where sparse.
+
+        ``shared`` is empty for each new picture and is there for what several spaces need, such as
+        one pass through a network.
+        """
+
+    def packed_row(self, picture: Picture | Pixels, shared: dict[str, Any] | None = None) -> bytes:
+        """The raw row of a picture as a blob; :class:`CannotDescribe` where the kind fails."""
+        shared = {} if shared is None else shared
+        pixels = picture.pixels if isinstance(picture, Picture) else picture
+        # Whatever else a picture is decoded for, a space gets it in one size: its own.
+        size = f"pixels at {self.decode_side}, {self.decode_slack}"
+        try:
+            if size not in shared:
+                shared[size] = shrink(pixels, self.decode_side, slack=self.decode_slack)
+            row = self.describe(shared[size], shared)
+        except (LikewiseError, MemoryError):
+            raise
+        except Exception as error:
+            # Somebody else's code, or OpenCV's: one picture fails, and not the whole job.
+            raise CannotDescribe(f"space {self.name!r}: {error or type(error).__name__}") from error
+        try:
+            return self.row_format.pack(self.row_format.check_row(row, self.width))
+        except InvalidInput as error:
+            raise CannotDescribe(f"space {self.name!r}: {error}") from error
+
+    # -- learning ---------------------------------------------------------------------------
+
+    def learn(self, survey: Survey) -> LearnedGeneration | None:
+        """The next generation from the pictures there are; None where they are too few.
+
+        Asked of a space without ``files``: a generation begins from nothing.
+        """
+        raise NotImplementedError(f"{type(self).__name__} learns nothing")
+
+    def can_learn(self) -> bool:
+        """Whether the next generation can be learned on this machine."""
+        return self.must_learn and self.is_available()
+
+    def sample(self, picture: Pixels, number: int, **options: Any) -> Any:
+        """In a worker: what ``learn`` needs of one picture, by what ``files`` hold so far."""
+        raise NotImplementedError(f"{type(self).__name__} learns nothing")
+
+    def has_outgrown(self, n_pictures: int) -> bool:
+        """Whether it should learn again: from more pictures, or more."""
+        return self.must_learn and not self.generation
+
+    def has_drifted(self, n_pictures: int, survey: Survey) -> bool:
+        """Whether it should learn again because other pictures came; asked when an add ends."""
+        return False
+
+    def next_growth(self) -> int | None:
+        """Pictures at which a long ``add`` should stop to learn or to weigh again; None: never."""
+        return None
+
+    def pair_scale(self) -> float:
+        """What two neighbours differ by, the unit of judged pairs (``learns_pairs``)."""
+        raise NotImplementedError(f"{type(self).__name__} learns nothing from pairs")
+
+    def place(self, rows: Any) -> NDArray[np.float32]:
+        """Rows of another space as rows of this one (``takes_rows_of``)."""
+        raise NotImplementedError(f"{type(self).__name__} takes no rows of another space")
+
+    def translate_row(self, row: NDArray[np.float32], coming: Space) -> Any:
+        """A dense row of this generation in the next one; None where that cannot be said."""
+        return None
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether judgements teach this space: weights of its columns, or pairs."""
+        return self.row_format.learns_weights or self.learns_pairs
+
+    def match_columns(self, other: Space) -> NDArray[np.int64] | None:
+        """For each column the one of another generation that means most nearly the same.
+
+        None where columns of two generations have nothing to do with each other.
+        """
+        return None
+
+    def has_same_columns(self, other: Space) -> bool:
+        """Whether columns mean exactly the same in another generation."""
+        return False
+
+    # -- typed words ------------------------------------------------------------------------
+
+    def can_read_text(self, words: Words) -> bool:
+        """Whether typed words become a row of this space here.
+
+        ``words`` gives the words of the pictures' network; nothing where there is no text model.
+        """
+        return False
+
+    def text_state(self, words: Words, rows: NDArray[np.float32]) -> Any:
+        """What ``read_text`` needs to know of a sample of the collection's rows."""
+        return None
+
+    def read_text(
+        self, words: Words, text: str, state: Any, struck: frozenset[str]
+    ) -> TextRow | None:
+        """A text as a row, without the names that were struck out; None where it means nothing."""
+        raise NotImplementedError(f"{type(self).__name__} reads no text")
+
+    # -- explaining -------------------------------------------------------------------------
+
+    def find_places(self, picture: Pixels) -> Places:
+        """Where the columns of a picture's row lie in it (``has_places``)."""
+        raise CollectionError(f"space {self.name!r} has no words to explain by; use a words space")
+
+    def split_row(self, picture: Pixels) -> NDArray[np.float64]:
+        """The row as it is compared, as a sum over a grid of places (``splits_rows``).
+
+        Rows and columns of the grid cover the picture evenly: (rows, columns, width).
+        """
+        raise CollectionError(f"space {self.name!r} cannot tell the places of a picture apart")
+
+    def find_parts(self, picture: Pixels) -> NDArray[np.float64]:
+        """:meth:`split_row` of the pixels that are described (as in :meth:`packed_row`)."""
+        return self.split_row(shrink(picture, self.decode_side, slack=self.decode_slack))
+
+    # -- looking after it -------------------------------------------------------------------
+
+    def card(self) -> dict[str, Any] | None:
+        """What made the vectors, where a network did."""
+        return None
+
+    def verify(self) -> Iterable[str]:
+        """What is wrong with the files of the generation; may raise what reading them raises."""
+        return ()
+
+    @property
+    def record(self) -> SpaceRow:
+        """What the catalog knows."""
+        return SpaceRow(*(getattr(self, one.name) for one in fields(SpaceRow)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from likewise.spaces.registry import open_space
+
+        return open_space, (self.root, self.record)
+
+
+def decode_size(spaces: Collection[Space]) -> tuple[int, float]:
+    """The smallest size that serves all these spaces, and the slack they allow."""
+    side = max((one.decode_side for one in spaces), default=0)
+    slack = min((one.decode_slack for one in spaces), default=1.0)
+    return min(side, DECODE_SIDE), slack
+
+
+def ranked_spaces(spaces: Mapping[str, Space], rank: Callable[[Space], int | None]) -> list[Space]:
+    """Spaces that have rows and take part without being named, by a rank of their kinds.
+
+    The lowest rank first.  Only under the kind's own name: a second space of a kind is somebody's
+    experiment, and must not take over what the first one does.
+    """
+    found = [
+        (value, place, one)
+        for place, one in enumerate(spaces.values())
+        if (value := rank(one)) is not None and one.name == one.feature and one.generation
+    ]
+    return [one for _, _, one in sorted(found, key=lambda entry: entry[:2])]

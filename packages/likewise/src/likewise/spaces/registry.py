@@ -1,0 +1,209 @@
+"""The kinds of space there are: those of this package, and those that other packages bring.
+
+A package brings a kind by an entry point of the group ``likewise.spaces``: its name is the kind's
+``feature``, its value the class.  A recipe of a kind that is missing or broken is refused; a
+collection that has such a space opens all the same, ranks by the rows it has, and says what to do.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property, lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from likewise.catalog.store import SpaceRow, Store
+from likewise.errors import (
+    BrokenSpaceKind,
+    CollectionError,
+    SpaceKindClash,
+    UnknownSpaceKind,
+)
+from likewise.spaces.base import Pixels, Recipe, Space
+
+GROUP = "likewise.spaces"
+
+_BUILT_IN = {
+    "words": ("likewise.spaces.words", "WordsSpace"),
+    "holistic": ("likewise.spaces.holistic", "HolisticSpace"),
+    "deep": ("likewise.spaces.deep", "DeepSpace"),
+    "deep-dense": ("likewise.spaces.deep", "DeepDenseSpace"),
+    "look": ("likewise.spaces.fitted", "LookSpace"),
+    "fitted": ("likewise.spaces.fitted", "FittedKind"),
+    "deep-words": ("likewise.spaces.deep_words", "DeepWordsSpace"),
+    "psc": ("likewise.spaces.pooled", "ProductCodesSpace"),
+    "vlad": ("likewise.spaces.pooled", "VladSpace"),
+    "onnx": ("likewise.spaces.onnx", "OnnxSpace"),
+    "clip": ("likewise.spaces.clip", "ClipSpace"),
+    "own": ("likewise.spaces.own", "OwnSpace"),
+}
+
+_RECORD = tuple(one.name for one in fields(SpaceRow))
+
+
+@dataclass(frozen=True)
+class UnavailableSpace(Space):
+    """A space whose kind cannot be had here; ``reason`` says why, and what to do."""
+
+    reason: str = ""
+
+    feature = "unavailable"
+
+    def is_available(self) -> bool:
+        return False
+
+    def how_to_get(self) -> str:
+        return f"{self.reason}, then run likewise add again"
+
+    def load(self) -> None:
+        raise UnknownSpaceKind(self.reason)
+
+    def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
+        raise UnknownSpaceKind(self.reason)
+
+
+def kind_names() -> list[str]:
+    """The features a recipe may name, those of this package first."""
+    return [*_BUILT_IN, *sorted(set(_find_entry_points(tuple(sys.path))) - set(_BUILT_IN))]
+
+
+def find_kind(feature: Any) -> type[Space]:
+    """The class of a feature, or an error that says what is wrong with the packages here."""
+    if isinstance(feature, str) and feature in _BUILT_IN:
+        return _import_built_in(feature)
+    brought = (
+        _find_entry_points(tuple(sys.path)).get(feature, ()) if isinstance(feature, str) else ()
+    )
+    if not brought:
+        raise UnknownSpaceKind(
+            f"feature is {feature!r}; one of {', '.join(kind_names())} expected, or install the "
+            "package that brings it"
+        )
+    if len(brought) > 1:
+        raise SpaceKindClash(
+            f"feature {feature!r} is brought by several packages: "
+            f"{', '.join(map(_package, brought))}; uninstall all but one"
+        )
+    return _load(brought[0])
+
+
+def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
+    """(kind of vector, whole recipe) of what a user asked for, or a clear refusal."""
+    feature = recipe.get("feature")
+    found = find_kind(feature)
+    strangers = (
+        _find_entry_points(tuple(sys.path)).get(str(feature), ()) if feature in _BUILT_IN else ()
+    )
+    if strangers:
+        raise SpaceKindClash(
+            f"feature {feature!r} is Likewise's own, and {', '.join(map(_package, strangers))} "
+            "brings another of that name; uninstall it, or rename its entry point"
+        )
+    whole = found.validate(recipe)
+    return found.format_of(whole).name, whole
+
+
+def open_space(root: Path, row: SpaceRow) -> Space:
+    """The object of a space's record; one whose kind is missing here says so when it is asked."""
+    values = {name: getattr(row, name) for name in _RECORD}
+    try:
+        kind = find_kind(row.recipe.get("feature"))
+    except CollectionError as error:
+        return UnavailableSpace(**values, root=root, reason=str(error))
+    return kind(**values, root=root)
+
+
+def open_spaces(store: Store) -> dict[str, Space]:
+    """Every space of a collection by name, with its live generation."""
+    return {name: open_space(store.root, row) for name, row in store.spaces().items()}
+
+
+class SpaceSet(tuple[Space, ...]):
+    """Spaces of one collection that go to a worker with every picture: as a text, opened once."""
+
+    @cached_property
+    def text(self) -> str:
+        """Where they are, and their records."""
+        return json.dumps([str(self[0].root), [asdict(one.record) for one in self]])
+
+    @cached_property
+    def needed_files(self) -> tuple[str, ...]:
+        """Files that a worker on another machine needs for all of them."""
+        return tuple(sorted({name for one in self for name in one.needed_files()}))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_open_set, (self.text,)) if self else (SpaceSet, ())
+
+    def at(self, root: Path) -> SpaceSet:
+        """The same spaces where the files of their collection lie in another folder."""
+        return _set_at(self.text, str(root)) if self else self
+
+
+@lru_cache(maxsize=8)
+def _open_set(text: str) -> SpaceSet:
+    root, records = json.loads(text)
+    return SpaceSet(open_space(Path(root), SpaceRow(**one)) for one in records)
+
+
+@lru_cache(maxsize=8)
+def _set_at(text: str, root: str) -> SpaceSet:
+    return SpaceSet(one.at(Path(root)) for one in _open_set(text))
+
+
+def new_space(root: Path, name: str, recipe: Recipe) -> Space:
+    """A space of a whole recipe that is in no catalog yet."""
+    kind = find_kind(recipe["feature"])
+    row_format = kind.format_of(recipe).name
+    return kind(name, row_format, dict(recipe), 0, 0, 0, {}, root=root)
+
+
+@lru_cache(maxsize=len(_BUILT_IN))
+def _import_built_in(feature: str) -> type[Space]:
+    """Imported when it is first asked for: some bring heavy libraries with them."""
+    module, name = _BUILT_IN[feature]
+    found: type[Space] = getattr(importlib.import_module(module), name)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _find_entry_points(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Entry points by feature; looked up once for each ``sys.path``, as a search asks for them."""
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=GROUP):
+        if point not in found.get(point.name, ()):
+            found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def _load(point: EntryPoint) -> type[Space]:
+    try:
+        found = point.load()
+    except Exception as error:
+        raise BrokenSpaceKind(
+            f"feature {point.name!r} cannot be loaded from {_package(point)} ({point.value}): "
+            f"{type(error).__name__}: {error}; repair or uninstall it"
+        ) from error
+    wrong = None
+    if not (isinstance(found, type) and issubclass(found, Space)):
+        wrong = "is no subclass of Space"
+    elif inspect.isabstract(found):
+        wrong = f"lacks {', '.join(sorted(found.__abstractmethods__))}"
+    elif getattr(found, "feature", None) != point.name:
+        wrong = f"has the feature {getattr(found, 'feature', None)!r}"
+    if wrong is not None:
+        raise BrokenSpaceKind(
+            f"feature {point.name!r}: {point.value} of {_package(point)} {wrong}; repair or "
+            "uninstall it"
+        )
+    kind: type[Space] = found
+    return kind
+
+
+def _package(point: EntryPoint) -> str:
+    return point.value.partition(":")[0] if point.dist is None else point.dist.name

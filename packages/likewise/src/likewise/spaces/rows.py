@@ -1,0 +1,182 @@
+"""Rows of a space: fresh ones in the catalog, sealed ones in segments, small segments merged.
+
+Rows are kept raw (term counts, for words); the index holds them weighted by the frozen idf of the
+generation.  ``seal_segment`` and ``merge_segments`` move rows of the live generation from the
+catalog to segments and from small segments to large ones, ``renew_segments`` those of an earlier
+format to today's; ``tidy`` is what every job does when it starts and ends.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise.catalog import changes as change
+from likewise.catalog import segments as seg
+from likewise.catalog.row_formats import open_idf
+from likewise.catalog.store import SegmentRow, SpaceRow, Store
+from likewise.errors import DamagedCollection
+from likewise_methods.coding import BagOfWords
+
+WORDS_FOLDER = "words"
+_NAME = re.compile(r"-(\d{10,})-(\d+)(?:-[0-9a-f]{8})?$")
+
+
+def raw_rows(store: Store, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
+    """(ids, raw rows) of all living pictures of a space, ``AT_ONCE`` at most at a time."""
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
+    for row in store.segments(space.name, space.generation):
+        for ids, raw in space.row_format.open_segment(store.root, row.name).parts():
+            alive = ~np.isin(ids, dead)
+            yield ids[alive], raw[alive]
+    yield from fresh_rows(store, space, seg.AT_ONCE)
+
+
+def fresh_rows(store: Store, space: SpaceRow, size: int) -> Iterator[tuple[Any, Any]]:
+    """(ids, raw rows) of the rows that are still in the catalog, ``size`` at a time."""
+    chunks = store.vectors_in_chunks(space.name, space.generation, size)
+    return space.row_format.read_fresh(chunks, space.width)
+
+
+def write_chunk(
+    root: Path,
+    space: SpaceRow,
+    idf: BagOfWords | None,
+    chunk: list[tuple[int, int, bytes]],
+    serial: int,
+) -> tuple[str, int]:
+    """A segment of fresh rows, not yet named in the catalog: its name and its size."""
+    name = segment_name(space.name, space.generation, chunk[-1][0], serial)
+    ids = np.array([image for _, image, _ in chunk], np.int64)
+    raw = space.row_format.unpack([vector for _, _, vector in chunk], space.width)
+    return name, space.row_format.write_segment(root, name, ids, raw, idf)
+
+
+def segment_name(space: str, generation: int, number: int, serial: int) -> str:
+    """A name no segment of the space had before, in the order of vector numbers.
+
+    The token tells it from one that a killed job wrote from the same rows and did not live to
+    name; that one is swept away when the next job ends.
+    """
+    return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}-{secrets.token_hex(4)}"
+
+
+def number_and_serial(name: str) -> tuple[int, int]:
+    """The two that :func:`segment_name` was given; earlier names have no token."""
+    found = _NAME.search(name)
+    if found is None:
+        raise DamagedCollection(f"{name} is no name of a segment")
+    return int(found[1]), int(found[2])
+
+
+def seal_segment(store: Store, name: str, *, at_least: int | None = None) -> bool:
+    """Move the fresh rows of a space into a segment when there are many, so many at a time."""
+    space = store.spaces()[name]
+    enough = seg.SEAL_AT if at_least is None else max(at_least, 1)
+    if store.n_vectors(name, space.generation) < enough:
+        return False
+    chunk = store.vectors(name, space.generation, limit=seg.SEAL_AT)
+    made, n_bytes = write_chunk(store.root, space, open_idf(store.root, space), chunk, 0)
+    with store.write(durable=True) as c:
+        change.put_segment(c, made, name, space.generation, len(chunk), n_bytes)
+        change.drop_vectors(c, [n for n, _, _ in chunk])
+    return True
+
+
+def merge_segments(store: Store, name: str, *, at_least: int | None = None) -> bool:
+    """Join small segments into one of at most the full size, leaving out what was removed.
+
+    One that is half full stays as it is: it would be in the way of all that come later, and the
+    index of twice as many sparse rows takes twice the memory to build.
+    """
+    space = store.spaces()[name]
+    small: list[SegmentRow] = []
+    size = 0
+    # The smallest first: two that are nearly half full would leave no room for all that come later.
+    for row in sorted(store.segments(name, space.generation), key=lambda one: one.n_pictures):
+        if row.n_pictures < seg.FULL // 2 and size + row.n_pictures <= seg.FULL:
+            small.append(row)
+            size += row.n_pictures
+    if len(small) < max(seg.MERGE_AT if at_least is None else at_least, 2):
+        return False
+    joined = _join(store, space, small, np.zeros(0, np.int64))
+    with store.write(durable=True) as c:
+        name_segment(c, space, joined)
+    return True
+
+
+def renew_segments(store: Store, name: str) -> None:
+    """Write segments of an earlier format once more, so that nobody builds their index again."""
+    space = store.spaces()[name]
+    for row in store.segments(name, space.generation):
+        if space.row_format.is_current(store.root, row.name):
+            continue
+        # What is damaged is told by whoever reads it; it is no reason to do nothing else.
+        with suppress(DamagedCollection):
+            joined = _join(store, space, [row], np.zeros(0, np.int64))
+            with store.write(durable=True) as c:
+                name_segment(c, space, joined)
+
+
+class JoinedSegment(NamedTuple):
+    """A segment written in the place of others, not yet named in the catalog."""
+
+    old: list[str]
+    name: str
+    n_pictures: int
+    n_bytes: int
+
+
+def rewrite_segments(store: Store, name: str, without: Any) -> list[JoinedSegment]:
+    """Segments again without some pictures, still to be named; the others stay as they are."""
+    space = store.spaces()[name]
+    return [
+        _join(store, space, [row], without)
+        for row in store.segments(name, space.generation)
+        if np.isin(space.row_format.open_segment(store.root, row.name).ids, without).any()
+    ]
+
+
+def _join(store: Store, space: SpaceRow, rows: list[SegmentRow], without: Any) -> JoinedSegment:
+    """One segment in the place of several, without the removed pictures and ``without``."""
+    dead = np.array([image for _, image in store.tombstones()], np.int64)
+    gone = np.union1d(dead, without)
+    opened = [space.row_format.open_segment(store.root, row.name) for row in rows]
+    ids = np.concatenate([part.ids[~np.isin(part.ids, gone)] for part in opened])
+    left = (raw[~np.isin(some, gone)] for part in opened for some, raw in part.parts())
+    numbers, serials = zip(*(number_and_serial(row.name) for row in rows), strict=True)
+    last, serial = max(numbers), 1 + max(serials)
+    made, n_bytes = segment_name(space.name, space.generation, last, serial), 0
+    if len(ids):
+        idf, form = open_idf(store.root, space), space.row_format
+        n_bytes = form.write_parts(store.root, made, ids, left, space.width, idf)
+    return JoinedSegment([row.name for row in rows], made, len(ids), n_bytes)
+
+
+def name_segment(c: Any, space: SpaceRow, joined: JoinedSegment) -> None:
+    """Inside a transaction: the joined segment takes the place of the old ones."""
+    change.drop_segments(c, joined.old)
+    if joined.n_pictures:
+        change.put_segment(
+            c, joined.name, space.name, space.generation, joined.n_pictures, joined.n_bytes
+        )
+
+
+def tidy(store: Store) -> None:
+    """What every job does when it starts and ends: sweep, seal, merge, renew."""
+    with store.write() as c:
+        change.drop_unfinished(c)
+    for name, space in store.spaces().items():
+        if space.generation:
+            while seal_segment(store, name):
+                pass
+            while merge_segments(store, name):
+                pass
+            renew_segments(store, name)
+    seg.sweep(store.root, store.named_files())

@@ -1,0 +1,254 @@
+"""The tagged pictures in memory, for suggestions: an annotator kept in step with the catalog.
+
+The catalog numbers every change of tags that count, so bringing this up to date costs what changed
+and not what there is.  Suggestions nobody confirmed are no evidence: a bulk run must not believe
+itself.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.catalog import tag_tables
+from likewise.catalog.row_formats import comparable_rows
+from likewise.search.dense_view import DenseView
+from likewise.search.query import ResolvedQuery, query_row
+from likewise.search.views import Views
+from likewise.spaces.base import Space, ranked_spaces
+from likewise_methods.siso import MixedAnnotator, mixed_shares
+
+ALPHA = 0.05
+"""The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
+
+WIDEST = 512
+"""Rows up to so wide have a linear machine beside the reconstruction; ``deep-dense`` has none."""
+
+Rows = NDArray[np.float32]
+Floats = NDArray[np.float64]
+
+
+class Reconstruction(NamedTuple):
+    """What one picture is made of: pictures with their shares, the largest first.
+
+    ``tags`` are those of these pictures, ``scores`` of the tags that come into question.
+    """
+
+    shares: list[tuple[int, float]]
+    tags: dict[int, list[str]]
+    scores: dict[str, float]
+
+
+class Opinion(NamedTuple):
+    """Of one picture, tag by tag in the order of ``names``: shares, and the linear machine's odds.
+
+    ``odds`` is None where there is no such machine.
+    """
+
+    names: list[str]
+    shares: Floats
+    odds: Floats | None
+
+    def scores(self, mix: float) -> dict[str, float]:
+        """Scores of the tags that come into question: some picture behind, or fair odds."""
+        mixed = mixed_shares(self.shares, self.odds, mix)
+        some = np.flatnonzero((self.shares > 0) | (mixed > 0)).tolist()
+        return {self.names[i]: float(mixed[i]) for i in some}
+
+
+def usable_spaces(spaces: Mapping[str, Space]) -> list[tuple[str, ...]]:
+    """The choices of spaces this collection has, the best first: a kind's, with those beside it."""
+    dense = {name: one for name, one in spaces.items() if not one.row_format.is_sparse}
+    return [
+        (
+            first.name,
+            *(
+                one.name
+                for one in dense.values()
+                if one.tags_beside == first.feature and one.name == one.feature and one.generation
+            ),
+        )
+        for first in ranked_spaces(dense, lambda one: one.tag_rank)
+    ]
+
+
+class Evidence:
+    """Every tagged picture that has a row in some spaces, held by an annotator."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.number = 0
+        self.tags: dict[int, list[str]] = {}
+        self._generations: tuple[int, ...] = ()
+        self._model: MixedAnnotator | None = None
+        self._without_row: set[int] = set()
+        self._revision = -1
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def update(self, views: Views) -> None:
+        """Take in the tags that came and went since the last time."""
+        revision = views.store.revision
+        if revision == self._revision:
+            return
+        dense = self._dense(views)
+        generations = tuple(view.space.generation for view in dense)
+        if generations != self._generations:
+            self.tags, self._model, self._without_row, self.number = {}, None, set(), 0
+            self._generations = generations
+        with views.store.snapshot():
+            number = tag_tables.evidence_number(views.store)
+            # Pictures tagged before they had a row here are looked at again.
+            changed = {*tag_tables.changed_since(views.store, self.number), *self._without_row}
+            tagged = tag_tables.evidence(views.store, sorted(changed))
+        if changed:
+            self._update_pictures(changed, tagged, dense)
+        self.number, self._revision = number, revision
+
+    def _update_pictures(
+        self, changed: set[int], tagged: Mapping[int, list[str]], views: Sequence[DenseView]
+    ) -> None:
+        moved = {i for i in changed if self.tags.get(i, []) != tagged.get(i, [])}
+        gone = sorted(moved & self.tags.keys())
+        found, rows = rows_of(views, sorted(moved & tagged.keys()))
+        # A picture of zeros reconstructs nothing.
+        some = np.flatnonzero(np.abs(rows).max(axis=1, initial=0) > 0)
+        new, rows = [found[i] for i in some], rows if len(some) == len(rows) else rows[some]
+        if gone and self._model is not None:
+            self._model.remove(gone)
+        for image in gone:
+            del self.tags[image]
+        if new:
+            names = [tagged[image] for image in new]
+            if self._model is None:
+                self._model = MixedAnnotator(alpha=ALPHA, widest=WIDEST)
+            self._model.partial_fit(rows, names, new)
+            self.tags |= dict(zip(new, names, strict=True))
+        self._without_row = {image for image in tagged if image not in self.tags}
+
+    def _dense(self, views: Views) -> list[DenseView]:
+        return [view for view in map(views.view, self.names) if isinstance(view, DenseView)]
+
+    def rows_of(self, views: Views, images: Iterable[int]) -> tuple[list[int], Rows]:
+        """Those of the pictures of the collection that have a row here, and the rows."""
+        return rows_of(self._dense(views), list(images))
+
+    def row_of(self, views: Views, question: ResolvedQuery) -> Rows | None:
+        """The row of a question; None where it cannot be had in these spaces."""
+        parts = []
+        for view in self._dense(views):
+            if question.image is not None:
+                if view.row_of(question.image) is None:
+                    return None
+            elif not view.space.is_available():
+                return None
+            row = np.asarray(query_row(view, question), np.float32).reshape(1, -1)
+            parts.append(comparable_rows(view.space, row))
+        return join_rows(parts)
+
+    def save(self, path: Path, views: Views) -> None:
+        """The tagged pictures with their rows, for another process."""
+        ids = [] if self._model is None else self._model.ids_.tolist()
+        found, rows = self.rows_of(views, ids)
+        text = json.dumps([self.tags[image] for image in found]).encode()
+        tags = np.frombuffer(text, np.uint8)
+        with path.open("wb") as file:
+            np.savez(file, ids=np.asarray(found, np.int64), rows=rows, tags=tags)
+
+    @classmethod
+    def open(cls, path: Path) -> Evidence:
+        """What ``save`` wrote, ready to be asked; it follows no catalog."""
+        made = cls(())
+        with np.load(path) as file:
+            ids, rows = file["ids"].tolist(), file["rows"]
+            tags = json.loads(file["tags"].tobytes())
+        if ids:
+            made._model = MixedAnnotator(alpha=ALPHA, widest=WIDEST).partial_fit(rows, tags, ids)
+            made.tags = dict(zip(ids, tags, strict=True))
+        return made
+
+    def reconstruct(
+        self, rows: Rows, images: Sequence[int] = (), mix: float = 0.0
+    ) -> list[Reconstruction]:
+        """What each row is made of; none of ``images`` (whose rows they may be) takes part.
+
+        ``mix`` is how much the linear machine has to say in the scores.
+        """
+        asked = self._ask(rows, images)
+        if asked is None:
+            return [Reconstruction([], {}, {}) for _ in rows]
+        ids, codes, opinions = asked
+        return [
+            self._reconstruction(ids[codes.indices[a:b]], codes.data[a:b], opinion.scores(mix))
+            for a, b, opinion in zip(codes.indptr[:-1], codes.indptr[1:], opinions, strict=True)
+        ]
+
+    def opinions(self, rows: Rows, images: Sequence[int] = ()) -> list[Opinion]:
+        """What is to be said of every tag for each row; none of ``images`` takes part."""
+        asked = self._ask(rows, images)
+        return [Opinion([], np.zeros(0), None) for _ in rows] if asked is None else asked[2]
+
+    def nearest(
+        self, row: Rows, tags: Sequence[str], k: int, images: Sequence[int] = ()
+    ) -> dict[str, list[int]]:
+        """The k tagged pictures most like a row that have a tag, for each of some tags."""
+        if self._model is None or not tags:
+            return {}
+        place = {name: at for at, name in enumerate(self._model.tags_)}
+        own = [image for image in images if image in self.tags]
+        found = self._model.sparse_.nearest(row, [place[tag] for tag in tags], k, own or None)
+        return {tag: [i for i, _ in some] for tag, some in zip(tags, found, strict=True)}
+
+    def _ask(self, rows: Rows, images: Sequence[int]) -> tuple[Any, Any, list[Opinion]] | None:
+        """Ids, coefficients over them, opinions; None where nothing else is tagged."""
+        own = [image for image in images if image in self.tags]
+        if self._model is None or len(own) == len(self.tags):
+            return None
+        with warnings.catch_warnings():
+            # A row of zeros has no code, and one that stopped early is still a fair guess.
+            warnings.simplefilter("ignore")
+            codes, shares, odds = self._model.opinions(rows, own or None)
+        names = self._model.tags_
+        some = np.abs(rows).max(axis=1, initial=0) > 0
+        return (
+            self._model.ids_,
+            codes,
+            [
+                Opinion(names, shares[at], odds[at] if odds is not None and some[at] else None)
+                for at in range(len(rows))
+            ],
+        )
+
+    def _reconstruction(self, ids: Any, values: Any, scores: dict[str, float]) -> Reconstruction:
+        shares = sorted(
+            zip(ids.tolist(), values.tolist(), strict=True), key=lambda one: (-one[1], one[0])
+        )
+        return Reconstruction(shares, {image: self.tags[image] for image, _ in shares}, scores)
+
+
+def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:
+    """Pictures that have a row in every view, and the rows side by side, each of equal say."""
+    found = list(images)
+    parts: list[tuple[DenseView, Rows]] = []
+    for view in views:
+        found, rows = view.rows_of(found)
+        parts.append((view, rows))
+    # Fetched again only where a later view lacks some.
+    return found, join_rows(
+        [rows if len(rows) == len(found) else view.rows_of(found)[1] for view, rows in parts]
+    )
+
+
+def join_rows(parts: Sequence[Rows]) -> Rows:
+    """Rows of several spaces side by side: the cosine is then the mean of their cosines."""
+    if len(parts) == 1:
+        # No copy: of many pictures that would be the largest thing in memory.
+        return np.ascontiguousarray(parts[0], np.float32)
+    return np.ascontiguousarray(np.hstack(parts) / np.float32(np.sqrt(len(parts))), np.float32)
