@@ -57,7 +57,9 @@ class Started(NamedTuple):
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
     """A scheduler and two workers with one thread each, as the command line starts them."""
-    pytest.importorskip("distributed", reason="distributed (likewise[dask]) is not installed")
+    pytest.importorskip(
+        "distributed", reason="distributed (likewise-cluster[dask]) is not installed"
+    )
     folder = tmp_path_factory.mktemp("cluster")
     package = space_package.install(
         folder / "package", "fragile-spaces", "fragile_spaces", cluster_work.KIND,
@@ -324,7 +326,9 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_scheduler_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed", reason="distributed (likewise[dask]) is not installed")
+    pytest.importorskip(
+        "distributed", reason="distributed (likewise-cluster[dask]) is not installed"
+    )
     monkeypatch.setattr(cluster_module, "CONNECTING", 0.5)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

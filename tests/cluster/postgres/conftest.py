@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def start_server() -> Iterator[Server]:
-    pytest.importorskip("psycopg", reason="psycopg is not installed (likewise[postgres])")
+    pytest.importorskip("psycopg", reason="psycopg is not installed (likewise-cluster[postgres])")
     from tests.cluster.postgres.server import Server, missing
 
     why = missing()

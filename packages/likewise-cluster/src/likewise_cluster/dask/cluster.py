@@ -170,7 +170,7 @@ class Cluster:
             from distributed import Client
         except ImportError as error:
             raise ClusterMissing(
-                "a Dask cluster needs the package distributed: pip install 'likewise[dask]'"
+                "a Dask cluster needs the package distributed: pip install 'likewise-cluster[dask]'"
             ) from error
         try:
             self._client = Client(

@@ -32,7 +32,7 @@ def _library() -> Any:
         import qdrant_edge
     except ImportError as error:
         raise EngineMissing(
-            "qdrant-edge-py is not installed; 'pip install likewise[qdrant]' brings it"
+            "qdrant-edge-py is not installed; 'pip install likewise-cluster[qdrant]' brings it"
         ) from error
     return qdrant_edge
 

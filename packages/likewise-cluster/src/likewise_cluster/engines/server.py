@@ -34,7 +34,7 @@ def _library() -> Any:
         import qdrant_client.models
     except ImportError as error:
         raise EngineMissing(
-            "qdrant-client is not installed; 'pip install likewise[qdrant]' brings it"
+            "qdrant-client is not installed; 'pip install likewise-cluster[qdrant]' brings it"
         ) from error
     return qdrant_client
 

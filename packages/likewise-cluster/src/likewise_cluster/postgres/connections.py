@@ -37,7 +37,7 @@ try:
     from psycopg.types.numeric import Int8Dumper
 except ImportError as error:
     raise CatalogRefused(
-        "a catalog in PostgreSQL needs the package psycopg: pip install 'likewise[postgres]'"
+        "a PostgreSQL catalog needs the package psycopg: pip install 'likewise-cluster[postgres]'"
     ) from error
 
 OLDEST = 13
