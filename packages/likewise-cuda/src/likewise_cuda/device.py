@@ -45,7 +45,7 @@ def why_not() -> str:
     try:
         cupy = importlib.import_module("cupy")
     except ImportError:
-        return "CuPy is not installed: pip install 'likewise[gpu]'"
+        return "CuPy is not installed: pip install 'likewise-cuda[device]'"
     try:
         found = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
