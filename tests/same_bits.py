@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from likewise.catalog.row_formats import comparable_rows
-from likewise.catalog.segments import pack_sparse
+from likewise.catalog.segments import comparable_rows, pack_sparse
 from likewise.catalog.store import SpaceRow
 from likewise.learning.fold import ProfileState
 from likewise.learning.history import JUDGE, Item

@@ -21,7 +21,7 @@ from scipy import sparse
 from benchmarks import harness
 from benchmarks.readers.corel import read_corel1k
 from benchmarks.readers.tasks import read_task
-from likewise.catalog.row_formats import SPARSE
+from likewise.catalog.segments import SPARSE
 from likewise.errors import InvalidInput
 from likewise.evaluation.retrieval import Task
 from likewise.images.decode import Picture, decode

@@ -105,7 +105,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         one, two = (int(i) for i in chosen[:2])
         col.judge(one, [two])
         view = col._views.view("words")
-        from likewise.catalog.row_formats import SPARSE
+        from likewise.catalog.segments import SPARSE
 
         with store.write() as c:
             subjects = []

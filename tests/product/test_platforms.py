@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from likewise.catalog import filters, jobs, segments, thumbnail_packs, thumbnails
-from likewise.catalog.connections import connect
+from likewise.catalog.sqlite_catalog import connect
 from likewise.catalog.thumbnail_packs import packs_in
 from likewise.errors import CollectionError
 from likewise.images import jpegs

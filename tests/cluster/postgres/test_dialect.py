@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import likewise
-from likewise.catalog.schema import MIGRATIONS
-from likewise.catalog.tables import schema, tables
+from likewise.catalog.schema import MIGRATIONS, schema, tables
 from likewise.errors import InvalidInput
 from likewise_cluster.postgres import dialect, words
 from likewise_cluster.postgres.addresses import is_address, read_address
@@ -74,8 +73,7 @@ def test_nothing_is_translated_that_nobody_writes() -> None:
 
 def test_nothing_is_written_that_only_sqlite_knows() -> None:
     """What is neither the same in both nor translated stands in the files of SQLite only."""
-    apart = {"sqlite_catalog.py", "sums.py", "schema.py", "schema_check.py", "connections.py",
-             "tables.py", "locations.py"}  # fmt: skip
+    apart = {"sqlite_catalog.py", "sums.py", "schema.py", "locations.py"}
     only = re.compile(
         r"PRAGMA|sqlite_schema|sqlite_sequence|\bMATCH \?|group_concat|strftime\('|datetime\('now|"
         r"\bGLOB\b|\bifnull\(|\biif\(|last_insert_rowid|INSERT OR (?!IGNORE|REPLACE)"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from likewise.catalog.acting import Actor, acting
+from likewise.catalog.key_table import Actor, acting
 from likewise.collection.collection import Collection
 from tests.cluster.postgres.cases import ENGINES, moved
 from tests.cluster.postgres.server import Server

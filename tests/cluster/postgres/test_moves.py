@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from likewise.catalog import locations
+from likewise.catalog import locations, schema
 from likewise.catalog.sqlite_catalog import MOVED, SQLiteCatalog
 from likewise.collection.collection import Collection
 from likewise.errors import CatalogRefused, CollectionError, DamagedCollection, InvalidInput
@@ -264,7 +264,6 @@ def test_a_catalog_of_an_earlier_likewise(
     server: Server, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Migrations that come later reach catalogs that are there already."""
-    from likewise.catalog import tables
     from likewise_cluster.postgres import catalog, dialect
 
     Collection.move(root, server.address())
@@ -280,7 +279,7 @@ def test_a_catalog_of_an_earlier_likewise(
         """,
     )
     with Collection.open(root) as old, monkeypatch.context() as newer:
-        for module in (catalog, tables):
+        for module in (catalog, schema):
             newer.setattr(module, "MIGRATIONS", later)
         dialect._table.cache_clear()
         with Collection.open(root) as col:

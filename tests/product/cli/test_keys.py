@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from likewise.catalog.acting import Actor, acting
+from likewise.catalog.key_table import Actor, acting
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from tests.product.collection.loop_cases import copied

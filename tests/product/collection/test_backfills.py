@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from likewise.catalog import changes as change
-from likewise.catalog.backfills import (
+from likewise.catalog.changes import (
     RUNNING,
     UNREACHED,
     WAITING,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.catalog.backfills import WAITING, backfill_of
+from likewise.catalog.changes import WAITING, backfill_of
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, UnknownName, UnknownPicture
 from likewise.ingest import pool

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.catalog.backfills import UNREACHED, Backfill, backfill_of
+from likewise.catalog.changes import UNREACHED, Backfill, backfill_of
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, DamagedCollection, InvalidInput, UnknownPicture
 from likewise.images.decode import decode

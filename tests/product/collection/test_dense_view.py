@@ -12,7 +12,7 @@ import pytest
 from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.catalog.jobs import silent
-from likewise.catalog.row_formats import comparable_rows
+from likewise.catalog.segments import comparable_rows
 from likewise.catalog.store import Store
 from likewise.collection.collection import Collection
 from likewise.errors import DamagedCollection

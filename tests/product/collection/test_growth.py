@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.catalog.backfills import backfill_of
+from likewise.catalog.changes import backfill_of
 from likewise.catalog.jobs import Progress
 from likewise.catalog.store import Store
 from likewise.collection.collection import Collection

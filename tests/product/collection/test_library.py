@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from likewise.catalog import timeline
+from likewise.catalog import listing
 from likewise.catalog.moments import bound_of, moment_of_name
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput, UnknownName
@@ -126,7 +126,7 @@ def test_a_moment_comes_from_exif_then_the_name_then_the_file(
         ("2021-03", 1, 1, 0, ()), ("2020-02", 1, 0, 1, ()), ("2019-07", 3, 1, 0, ()),
         ("2018-01", 1, 0, 0, ()),
     ]  # fmt: skip
-    monkeypatch.setattr(timeline, "BIG_MONTH", 3)
+    monkeypatch.setattr(listing, "BIG_MONTH", 3)
     assert library.months()[2].days == ((5, 1), (4, 1), (1, 1))
     july = library.month("2019-07")
     assert names(col, [one.image for one in july]) == ["IMG_20190705_101500", "astronaut", "coffee"]

@@ -12,7 +12,7 @@ import pytest
 
 from likewise.catalog import log_tables
 from likewise.catalog.content import digest_of
-from likewise.catalog.row_formats import SPARSE, open_idf
+from likewise.catalog.segments import SPARSE, open_idf
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput, LikewiseError, UnknownPicture
 from likewise.ingest import add as adding

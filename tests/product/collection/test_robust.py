@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from likewise.catalog.jobs import silent
-from likewise.catalog.row_formats import DenseFormat
+from likewise.catalog.segments import DenseFormat
 from likewise.catalog.store import TRANSIENT
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput

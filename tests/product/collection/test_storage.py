@@ -18,7 +18,7 @@ from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.catalog import sqlite_catalog as catalog_module
 from likewise.catalog.jobs import silent
-from likewise.catalog.row_formats import open_idf
+from likewise.catalog.segments import open_idf
 from likewise.catalog.store import Store
 from likewise.collection import backups
 from likewise.collection.collection import Collection

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from likewise.catalog import tag_log_table, tag_tables
+from likewise.catalog import tag_tables
 from likewise.catalog.jobs import Progress
-from likewise.catalog.tag_names import clean, usable
+from likewise.catalog.tag_tables import clean, usable
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
 from likewise.library.keywords import folder_tags, xmp
@@ -136,14 +136,14 @@ def test_undo_and_log_read_no_more_than_they_need(
     for image in range(1, 31):
         col.tag(image, "a")
     parsed = 0
-    plain = tag_log_table._line
+    plain = tag_tables._line
 
     def counted(row: object) -> object:
         nonlocal parsed
         parsed += 1
         return plain(row)
 
-    monkeypatch.setattr(tag_log_table, "_line", counted)
+    monkeypatch.setattr(tag_tables, "_line", counted)
     assert len(col.tags.log(3)) == 3
     assert parsed == 3
     parsed = 0
@@ -156,7 +156,7 @@ def test_undo_and_log_read_no_more_than_they_need(
 
 
 def test_undo_brings_back_the_word_before(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tag_log_table, "_PAGE", 2)
+    monkeypatch.setattr(tag_tables, "_PAGE", 2)
     first = col.tags.change([1, 2, 3], ["a", "b"])[0]
     col.tags.reject(1, "a")
     for image in range(10, 20):
@@ -168,7 +168,7 @@ def test_undo_brings_back_the_word_before(col: Collection, monkeypatch: pytest.M
     assert (col.tags.of(1), col.tags.of(2)) == (["b"], ["a"])
     assert col.tags.sources(1) == {"b": ["user"]}
     words = tag_tables.words(store_of(col))
-    assert words == tag_log.words_of_log(tag_log_table.lines(store_of(col)))
+    assert words == tag_log.words_of_log(tag_tables.lines(store_of(col)))
     assert later in {word.line for word in words.values()}
     col.tags.undo(first)
     assert col.tags.of_many([1, 2, 3]) == {1: [], 2: [], 3: []}

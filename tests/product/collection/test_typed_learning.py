@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from likewise.catalog.row_formats import DENSE
+from likewise.catalog.segments import DENSE
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput
 from likewise.learning.history import Item

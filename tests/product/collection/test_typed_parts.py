@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.catalog import written_words
-from likewise.catalog.written_index import names_of_path
-from likewise.catalog.written_words import fold, other_numbers, spread
+from likewise.catalog import word_index
+from likewise.catalog.word_index import fold, names_of_path, other_numbers, spread
 from likewise.errors import InvalidInput
 from likewise.search.typed.dates import read_date
 from likewise.search.typed.evidence import matches
@@ -196,4 +195,4 @@ def test_what_is_no_list_of_reasons_is_refused(keys: object) -> None:
 
 @given(st.text(alphabet="abzABZ019", min_size=1, max_size=12))
 def test_ascii_names_are_cut_as_all_others_are(run: str) -> None:
-    assert written_words._ASCII_PIECES.findall(run) == list(written_words._pieces(run))
+    assert word_index._ASCII_PIECES.findall(run) == list(word_index._pieces(run))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from PIL import Image
 
-from likewise.catalog import changes, tag_tables, written
+from likewise.catalog import changes, tag_tables, word_index
 from likewise.catalog.schema import MIGRATIONS
 from likewise.catalog.sqlite_catalog import put_documents
 from likewise.catalog.store import Store
-from likewise.catalog.written_index import FIELDS, refresh_written
+from likewise.catalog.word_index import FIELDS, refresh_written
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError
 from likewise.images.decode import ImageInfo, probe
@@ -105,7 +105,7 @@ class Index(RuleBasedStateMachine):
                 tag_tables.put_sources(c, "user", [(image, "never")])
             refresh_written(c, put_documents)
             raise ZeroDivisionError
-        assert written.find_word(self.store, "tags", ["never"], beginnings=False).tolist() == []
+        assert word_index.find_word(self.store, "tags", ["never"], beginnings=False).tolist() == []
 
     def _each(self, at: int, change) -> None:  # type: ignore[no-untyped-def]
         ids = sorted(self.store.ids())
@@ -115,7 +115,7 @@ class Index(RuleBasedStateMachine):
 
     @invariant()
     def is_what_the_tables_say(self) -> None:
-        assert written.loose_words(self.store) == []
+        assert word_index.loose_words(self.store) == []
         before = index_of(self.store)
         with self.store.write() as c:
             c.execute("DELETE FROM written")
@@ -152,11 +152,11 @@ def test_a_catalog_of_before_gets_its_index(tmp_path: Path) -> None:
         c.commit()
     for _ in range(2):
         store = Store.open(path)
-        assert written.loose_words(store) == []
-        assert written.find_word(store, "files", ["cat"], beginnings=False).tolist() == [
+        assert word_index.loose_words(store) == []
+        assert word_index.find_word(store, "files", ["cat"], beginnings=False).tolist() == [
             *range(1, 701)
         ]
-        assert written.find_word(store, "tags", ["GARDEN"], beginnings=False).tolist() == [7]
+        assert word_index.find_word(store, "tags", ["GARDEN"], beginnings=False).tolist() == [7]
         store.close()
 
 
@@ -181,7 +181,7 @@ def test_operators_are_data(tmp_path: Path, word: str, beginnings: bool) -> None
     with Collection.open(copied(tmp_path)) as col:
         store = store_of(col)
         for field in FIELDS:
-            found = written.find_word(store, field, [word], beginnings=beginnings)
+            found = word_index.find_word(store, field, [word], beginnings=beginnings)
             assert found.tolist() == []
         assert len(col) == 33
 
@@ -191,10 +191,10 @@ def test_accents_case_and_the_field_count(tmp_path: Path) -> None:
         col.tag(1, "Crème Brûlée")
         store = store_of(col)
         for word in ("creme", "BRULEE", "brûlée"):
-            assert written.find_word(store, "tags", [word], beginnings=False).tolist() == [1]
-        assert written.find_word(store, "files", ["creme"], beginnings=False).tolist() == []
-        assert written.find_word(store, "tags", ["bru"], beginnings=True).tolist() == [1]
-        assert written.find_word(store, "tags", ["bru"], beginnings=False).tolist() == []
+            assert word_index.find_word(store, "tags", [word], beginnings=False).tolist() == [1]
+        assert word_index.find_word(store, "files", ["creme"], beginnings=False).tolist() == []
+        assert word_index.find_word(store, "tags", ["bru"], beginnings=True).tolist() == [1]
+        assert word_index.find_word(store, "tags", ["bru"], beginnings=False).tolist() == []
 
 
 def test_the_camera_is_read_from_a_picture(tmp_path: Path) -> None:

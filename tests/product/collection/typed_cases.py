@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.catalog.written_words import fold
+from likewise.catalog.word_index import fold
 from likewise.search.typed import texts
 from likewise.spaces.base import TextRow, Words
 from likewise.spaces.own import OwnSpace

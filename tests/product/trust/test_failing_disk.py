@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.catalog import connections
+from likewise.catalog import sqlite_catalog
 from likewise.catalog.jobs import running
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, tell_os_error
@@ -176,10 +176,10 @@ def test_a_connection_that_can_only_read_is_left(
     def refused(name: str, patience: float, *, uri: bool) -> sqlite3.Connection:
         return really(f"{Path(name).as_uri()}?mode=ro", patience, uri=True)
 
-    really = connections._open
-    monkeypatch.setattr(connections, "_open", refused)
+    really = sqlite_catalog._open
+    monkeypatch.setattr(sqlite_catalog, "_open", refused)
     with Collection.open(root) as col:
-        monkeypatch.setattr(connections, "_open", really)
+        monkeypatch.setattr(sqlite_catalog, "_open", really)
         before = len(col.log.entries())
         with pytest.raises(CollectionError, match=r"disk that holds .* cannot be .* written"):
             col.judge(1, [2], [3])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from likewise.catalog.acting import Actor, acting
+from likewise.catalog.key_table import Actor, acting
 from likewise.collection.collection import Collection
 from likewise.collection.keys import PREFIX, digest_of
 from likewise.errors import CollectionError, InvalidInput

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.catalog.schema import MIGRATIONS, SCHEMA_DIGEST
-from likewise.catalog.schema_check import digest_of_schema, expected_schema
+from likewise.catalog.schema import MIGRATIONS, SCHEMA_DIGEST, digest_of_schema, expected_schema
 from likewise.catalog.sums import row_digest
 from likewise.cli.output import say
 from likewise.collection.collection import Collection

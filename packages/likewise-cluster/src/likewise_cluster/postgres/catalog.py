@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from likewise.catalog import jobs, sums
-from likewise.catalog.schema import MIGRATIONS
-from likewise.catalog.tables import tables
-from likewise.catalog.written_index import FIELDS, refresh_written
+from likewise.catalog.schema import MIGRATIONS, tables
+from likewise.catalog.word_index import FIELDS, refresh_written
 from likewise.errors import (
     CatalogAway,
     CatalogRefused,

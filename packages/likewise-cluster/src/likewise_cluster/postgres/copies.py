@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from likewise.catalog import sums
-from likewise.catalog.connections import retell
 from likewise.catalog.jobs import Progress, Report, silent
-from likewise.catalog.schema import MIGRATIONS
-from likewise.catalog.sqlite_catalog import put_documents
-from likewise.catalog.tables import schema, tables
-from likewise.catalog.written_index import FIELDS
+from likewise.catalog.schema import MIGRATIONS, schema, tables
+from likewise.catalog.sqlite_catalog import put_documents, retell
+from likewise.catalog.word_index import FIELDS
 from likewise.errors import CollectionError, DamagedCollection
 from likewise_cluster.postgres import functions, words
 from likewise_cluster.postgres.connections import Connection, told

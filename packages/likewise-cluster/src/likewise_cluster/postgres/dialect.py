@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
 
-from likewise.catalog.tables import Schema, Table, tables
+from likewise.catalog.schema import Schema, Table, tables
 
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|\?|::|:(?P<name>[a-z_]\w*)|%", re.IGNORECASE

@@ -18,10 +18,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from likewise.catalog import locations
-from likewise.catalog.connections import retell
 from likewise.catalog.jobs import Report, silent
 from likewise.catalog.locations import Moved, Pointer
-from likewise.catalog.sqlite_catalog import FILE, MOVED, SQLiteCatalog
+from likewise.catalog.sqlite_catalog import FILE, MOVED, SQLiteCatalog, retell
 from likewise.catalog.sums import put_sum
 from likewise.errors import CatalogRefused, CollectionError
 from likewise_cluster.postgres import copies, functions

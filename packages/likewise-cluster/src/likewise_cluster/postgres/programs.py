@@ -3,7 +3,7 @@
 A database may have other users, and a folder may name any database.  A trigger, a rule, a view or
 a policy in the catalog's schema is a program that runs when we read or write, with our rights;
 those that we did not make are refused when the catalog is opened, as in a file of SQLite
-(``schema_check.py``).  Whoever owns our own functions can change what they do: nothing here helps
+(``schema.py``).  Whoever owns our own functions can change what they do: nothing here helps
 against the owner of the schema.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from likewise.catalog.tables import schema
+from likewise.catalog.schema import schema
 from likewise.errors import DamagedCollection
 from likewise_cluster.postgres import functions
 from likewise_cluster.postgres.connections import Connection

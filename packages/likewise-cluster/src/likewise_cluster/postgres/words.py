@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from likewise.catalog.database import Transaction
-from likewise.catalog.written_index import FIELDS
+from likewise.catalog.word_index import FIELDS
 
 _LETTERS = dict(zip(FIELDS, "tsdfc", strict=True))
 _LONGEST = 400

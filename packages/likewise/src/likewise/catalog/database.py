@@ -8,13 +8,14 @@ every read sees one state.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from likewise.errors import RowRefused
+from likewise.errors import DamagedCollection, RowRefused
 
 KEEP_SUMS, RESTORE_SUMS = "likewise_keep_sums", "likewise_restore_sums"
 """Functions of a connection to SQLite: remember the sums of a transaction, and go back to them."""
@@ -134,3 +135,20 @@ def try_execute(c: Transaction, sql: str, parameters: Sequence[Any]) -> bool:
     finally:
         c.execute("RELEASE SAVEPOINT tried")
     return True
+
+
+def read_json(text: Any, what: str) -> Any:
+    """What a column of the catalog says."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise DamagedCollection(f"{what} in the catalog: no JSON; run verify") from error
+
+
+def marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def parts(values: Sequence[Any], size: int = 500) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

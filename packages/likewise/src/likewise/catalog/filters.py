@@ -1,24 +1,134 @@
-"""Filters as people write them, as SQL: folders and cameras by a part of their name, in any case.
+"""Filters of searches and lists (``where``): check their values and translate them to SQL.
 
-A folder may be given whole, from the current folder, or by its name or names below what was added
-(``Wardrobe``, ``trips/rome``); where no folder bears the name, a part of one is enough.  Pictures
-of folders below it always belong to it.  A key that is neither a filter nor in anybody's metadata
-is a mistake and is refused: it would only ever find nothing.
+A folder may be given as a path or as its last names (``Wardrobe``, ``trips/rome``); where no folder
+has that name, a part of a name is enough.  Subfolders always belong to a folder.  An unknown key is
+refused, because it would match no picture.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from likewise.catalog.filters_and_metadata import absolute
-from likewise.catalog.mark_filters import MARK_FILTERS
-from likewise.errors import UnknownFilter
+from likewise.errors import InvalidInput, UnknownFilter
+from likewise_methods.validation import refuse
 
 if TYPE_CHECKING:
     from likewise.catalog.store import Store
+
+_WIDEST = 1 << 63
+
+
+def plain_metadata(metadata: Mapping[str, Any]) -> str:
+    """The metadata of a picture as JSON text, or a clear refusal."""
+    try:
+        found = dict(metadata)
+        text = json.dumps(found, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        wanted = "text, finite numbers, true or false, and lists of them, by name"
+        raise refuse("metadata", metadata, f"{wanted} ({error})") from error
+    # JSON would take numbers as keys, and make text of them.
+    for key in found:
+        if not isinstance(key, str):
+            raise refuse("a key of metadata", key, "text")
+    return text
+
+
+def plain_where(where: Mapping[str, Any]) -> dict[str, Any]:
+    """Conditions with values SQLite can compare: dates as ISO text, folders as text.
+
+    A folder that is a path object is made whole; text may be a name, which the catalog knows.
+    """
+    made: dict[str, Any] = {}
+    for key, value in where.items():
+        if key == "folder":
+            if not isinstance(value, str | os.PathLike):
+                raise InvalidInput(f"where 'folder' is {value!r}; a path or a name expected")
+            made[key] = value if isinstance(value, str) else str(absolute(value))
+        elif key == "tag":
+            made[key] = [value] if isinstance(value, str) else list(value)
+            if not made[key] or not all(isinstance(tag, str) for tag in made[key]):
+                raise InvalidInput(f"where 'tag' is {value!r}; a tag or a list of tags expected")
+        elif isinstance(value, datetime | date):
+            made[key] = value.isoformat()
+        elif isinstance(value, str | bool | float) or (
+            isinstance(value, int) and -_WIDEST <= value < _WIDEST
+        ):
+            made[key] = value
+        else:
+            raise InvalidInput(f"where {key!r} is {value!r}; text, a number or a date expected")
+        if not isinstance(key, str) or '"' in key:
+            raise InvalidInput(f"where has the key {key!r}; a name without quotes expected")
+    return made
+
+
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """A path as the catalog knows it: whole, ~ resolved, links kept."""
+    return Path(os.path.abspath(Path(path).expanduser()))
+
+
+MARK_FILTERS = ("stars", "favourite", "hidden", "album", "box", "month")
+HIDDEN = "i.hash IN (SELECT hash FROM picture_marks WHERE hidden = 1)"
+HIDDEN_OUT = f"NOT {HIDDEN}"
+"""What every list has in common unless hidden pictures are asked for."""
+
+
+def mark_condition(key: str, value: Any) -> tuple[str, list[Any]]:
+    """SQL over images i, and the values for its marks.
+
+    ``stars`` is the fewest, ``hidden`` true (only those), false or "any"; ``box`` is
+    "south,west,north,east" in degrees; ``month`` begins like an ISO date.
+    """
+    if key == "stars":
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 5:
+            raise InvalidInput(f"stars is {value!r}; a number of stars from 0 to 5 expected")
+        # Stars that somebody keeps in metadata of their own count as before.
+        rated = (
+            "(i.hash IN (SELECT hash FROM picture_marks WHERE stars >= ?) "
+            "OR CASE WHEN json_type(i.metadata, '$.stars') IN ('integer', 'real') "
+            "THEN CAST(json_extract(i.metadata, '$.stars') AS REAL) ELSE 0 END >= ?)"
+        )
+        return (rated, [value, value]) if value else ("TRUE", [])
+    if key == "favourite":
+        loved = "i.hash IN (SELECT hash FROM picture_marks WHERE favourite = 1)"
+        return (loved if value else f"NOT {loved}"), []
+    if key == "hidden":
+        if value == "any":
+            return "TRUE", []
+        return (HIDDEN if value else HIDDEN_OUT), []
+    if key == "album":
+        # Whoever named albums in metadata of their own goes on finding them.
+        return (
+            "(i.hash IN (SELECT hash FROM album_pictures WHERE album = "
+            "(SELECT id FROM albums WHERE name = ?)) "
+            "OR coalesce(json_extract(i.metadata, '$.album') = ? COLLATE NOCASE, FALSE))",
+            [str(value), str(value)],
+        )
+    if key == "month":
+        return "i.id IN (SELECT image FROM moments WHERE substr(moment, 1, 7) = ?)", [str(value)]
+    return _inside(str(value))
+
+
+def _inside(box: str) -> tuple[str, list[Any]]:
+    try:
+        south, west, north, east = (float(side) for side in box.split(","))
+    except ValueError:
+        south = west = north = east = math.nan
+    if not all(map(math.isfinite, (south, west, north, east))):
+        raise InvalidInput(f"box is {box!r}; south,west,north,east in degrees expected")
+    # A box that crosses the date line begins east of where it ends.
+    across = "AND" if west <= east else "OR"
+    return (
+        "i.id IN (SELECT image FROM shots WHERE latitude BETWEEN ? AND ? "
+        f"AND (longitude >= ? {across} longitude <= ?))",
+        [south, north, west, east],
+    )
+
 
 FILTERS = (
     "after", "before", "camera", "folder", "format", "tag", "tagged", *MARK_FILTERS

@@ -1,16 +1,52 @@
-"""The catalog's table of named keys: of a key only its digest is kept.
+"""Named keys: the table of their digests, and the key that the current request was made with.
 
-A key that was revoked stays as a row: lines of the log name it, and all that was said with it can
-still be taken back.  Its name is free for another key.
+Only the digest of a key is stored.  A revoked key stays as a row, because lines of the log refer to
+it; its name may be used again.  The key of a request is a context variable, which follows the
+request into threads, so everything written on its behalf is signed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from likewise.catalog.database import Row, try_execute
-from likewise.catalog.store import Store, Transaction, marks, parts
+from likewise.catalog.database import Row, Transaction, marks, parts, try_execute
+
+if TYPE_CHECKING:
+    from likewise.catalog.store import Store
+
+
+class Actor(NamedTuple):
+    """A named key; its ``id`` tells it from another one that has the same name later."""
+
+    id: int
+    name: str
+
+
+_ACTING: ContextVar[Actor | None] = ContextVar("likewise_acting", default=None)
+
+
+@contextmanager
+def acting(actor: Actor | None) -> Iterator[None]:
+    """What is written inside is this key's; None: the owner's."""
+    before = _ACTING.set(actor)
+    try:
+        yield
+    finally:
+        _ACTING.reset(before)
+
+
+def acting_now() -> Actor | None:
+    """Whose request this is; None: the owner's."""
+    return _ACTING.get()
+
+
+def signature() -> dict[str, Any]:
+    """What a line of the log says of who wrote it; nothing of the owner."""
+    actor = acting_now()
+    return {} if actor is None else {"who": actor.name, "key": actor.id}
 
 
 class KeyRow(NamedTuple):

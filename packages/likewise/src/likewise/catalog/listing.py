@@ -1,11 +1,15 @@
-"""The pictures in an order, a page at a time."""
+"""Lists of pictures: sorted pages, the timeline, the folder tree, and places."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from likewise.catalog.store import Store, marks, parts
+from likewise.catalog.database import marks, parts
+from likewise.catalog.store import Store
 from likewise_methods.validation import one_of
 
 # A page is read off an index, in its order: what lies behind it is not looked at.  Each is (tables
@@ -88,3 +92,199 @@ def ids_after(store: Store, after: int, limit: int) -> list[int]:
 def last_id(store: Store) -> int:
     """The largest id of a picture; 0 where there is none."""
     return int(store.one("SELECT coalesce(max(id), 0) FROM images"))
+
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+BIG_MONTH = 100
+"""Pictures from which a month is told day by day too: a scrubber needs finer steps."""
+
+
+class MonthRow(NamedTuple):
+    """A month (YYYY-MM), how many pictures it has, and of how many only the file's name or the
+    file's time says so; of a big one the days (day, pictures), newest first."""
+
+    month: str
+    pictures: int
+    by_name: int
+    by_file: int
+    days: tuple[tuple[int, int], ...] = ()
+
+
+class TimelineEntry(NamedTuple):
+    """A picture with its moment and what says so: exif, name or file."""
+
+    image: int
+    moment: str
+    source: str
+
+
+class FolderRow(NamedTuple):
+    """A folder: its pictures, and those with all folders below it.  ``depth`` 0 was added."""
+
+    path: str
+    name: str
+    depth: int
+    pictures: int
+    all: int
+
+
+class PlaceRow(NamedTuple):
+    image: int
+    latitude: float
+    longitude: float
+
+
+def _kept(store: Store, where: Mapping[str, Any], *, few: bool = False) -> tuple[str, list[Any]]:
+    """The conditions over images i as one clause about m.image; empty where every picture passes.
+
+    ``few``: only some rows are looked at, each of which is asked; else the answer is one set.
+    """
+    if not where:
+        # The few that are hidden are named, not the many that are not.
+        out = "SELECT i.id FROM picture_marks p JOIN images i ON i.hash = p.hash WHERE p.hidden = 1"
+        return f"AND m.image NOT IN ({out})", []
+    clauses, parameters = store.conditions(where)
+    kept = " AND ".join(clauses)
+    if few:
+        return f"AND EXISTS (SELECT 1 FROM images i WHERE i.id = m.image AND {kept})", parameters
+    return f"AND m.image IN (SELECT i.id FROM images i WHERE {kept})", parameters
+
+
+def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
+    """All months that have pictures, newest first: one query."""
+    kept, parameters = _kept(store, where)
+    rows = store.all(
+        f"""SELECT substr(m.moment, 1, 10) AS day, count(*),
+                sum(CASE m.source WHEN 'name' THEN 1 ELSE 0 END),
+                sum(CASE m.source WHEN 'file' THEN 1 ELSE 0 END)
+            FROM moments m WHERE TRUE {kept} GROUP BY day ORDER BY day DESC""",
+        parameters,
+    )
+    found = []
+    for month, group in groupby(rows, lambda row: row[0][:7]):
+        days = list(group)
+        n, by_name, by_file = (sum(day[i] for day in days) for i in (1, 2, 3))
+        told = tuple((int(day[0][8:]), day[1]) for day in days) if n >= BIG_MONTH else ()
+        found.append(MonthRow(month, n, by_name, by_file, told))
+    return found
+
+
+def month_page(
+    store: Store, where: Mapping[str, Any], month: str, offset: int, limit: int
+) -> list[TimelineEntry]:
+    """Pictures of a month, newest first; the index finds the month, whatever comes before it."""
+    kept, parameters = _kept(store, where, few=True)
+    rows = store.all(
+        # Nothing of a moment sorts behind "~".
+        f"""SELECT m.image, m.moment, m.source FROM moments m
+            WHERE m.moment >= ? AND m.moment < ? || '~' {kept}
+            ORDER BY m.moment DESC, m.image DESC LIMIT ? OFFSET ?""",
+        (month, month, *parameters, limit, offset),
+    )
+    return [TimelineEntry(*tuple(row)) for row in rows]
+
+
+def moments_of(store: Store, ids: list[int]) -> dict[int, tuple[str, str]]:
+    """(moment, source) of pictures (at most 500), by id."""
+    marks = ", ".join("?" * len(ids))
+    rows = store.all(f"SELECT image, moment, source FROM moments WHERE image IN ({marks})", ids)
+    return {row[0]: (row[1], row[2]) for row in rows}
+
+
+def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
+    """The folders that were added and all below them that hold pictures, in the order of a tree."""
+    kept, parameters = _kept(store, where)
+    rows = store.all(
+        f"""SELECT m.folder, count(*) FROM files m WHERE m.image IS NOT NULL {kept}
+            GROUP BY m.folder""",
+        parameters,
+    )
+    own: dict[str, int] = {row[0]: row[1] for row in rows}
+    # A picture that lies in several files is one picture, in a folder and above it.
+    rows = store.all(
+        f"""SELECT m.image, m.folder, count(*) FROM files m WHERE m.image IN (SELECT image
+                FROM files WHERE image IS NOT NULL GROUP BY image HAVING count(*) > 1) {kept}
+            GROUP BY m.image, m.folder""",
+        parameters,
+    )
+    several: dict[int, list[str]] = {}
+    for image, folder, n in rows:
+        several.setdefault(image, []).append(folder)
+        own[folder] -= n - 1
+    tops = _tops(store.roots(), own)
+    below: dict[str, int] = {}
+    for folder, n in own.items():
+        for place in _up(folder, tops):
+            below[place] = below.get(place, 0) + n
+    for folders in several.values():
+        met: set[str] = set()
+        for folder in folders:
+            for place in _up(folder, tops):
+                below[place] -= place in met
+                met.add(place)
+    found = []
+    for path in sorted(below, key=_reading_order):
+        top = _top_of(path, tops)
+        depth = 0 if path == top else os.path.relpath(path, top).count(os.sep) + 1
+        name = os.path.basename(path) or path
+        found.append(FolderRow(path, name, depth, own.get(path, 0), below[path]))
+    return found
+
+
+def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
+    """Sorts folders as people list them: in any case, numbers by what they count.
+
+    Name by name, so that a folder is followed by what is in it.
+    """
+    names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
+    # Every second piece is a number: like is compared with like.
+    return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path
+
+
+def _tops(roots: list[str], folders: Mapping[str, Any]) -> list[str]:
+    """Folders at the top: those that were added, outermost only, and those of single files."""
+    made: list[str] = []
+    for root in sorted(roots, key=len):
+        # A root that is a picture stands for the folder it lies in.
+        place = root if any(_is_within(folder, root) for folder in folders) else ""
+        if place and not any(_is_within(place, top) for top in made):
+            made.append(place)
+    made += [f for f in sorted(folders, key=len) if not any(_is_within(f, top) for top in made)]
+    return [top for top in made if not any(_is_within(top, o) for o in made if o != top)]
+
+
+def _up(folder: str, tops: list[str]) -> Iterator[str]:
+    """A folder and all above it, up to the one that was added."""
+    top = _top_of(folder, tops)
+    while True:
+        yield folder
+        if folder == top:
+            return
+        folder = os.path.dirname(folder)
+
+
+def _top_of(folder: str, tops: list[str]) -> str:
+    return next(top for top in tops if _is_within(folder, top))
+
+
+def _is_within(path: str, top: str) -> bool:
+    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+
+
+def cameras(store: Store) -> list[tuple[str, int]]:
+    """Cameras that files name, with how many pictures; the most frequent first."""
+    rows = store.all("SELECT camera, count(*) FROM cameras GROUP BY camera ORDER BY 2 DESC, 1")
+    return [(row[0], row[1]) for row in rows]
+
+
+def places(store: Store, where: Mapping[str, Any]) -> list[PlaceRow]:
+    """Pictures whose file says where they were taken."""
+    kept, parameters = _kept(store, where)
+    rows = store.all(
+        f"""SELECT m.image, m.latitude, m.longitude FROM shots m
+            WHERE m.latitude IS NOT NULL {kept} ORDER BY m.image""",
+        parameters,
+    )
+    return [PlaceRow(*tuple(row)) for row in rows]

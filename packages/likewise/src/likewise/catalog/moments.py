@@ -2,7 +2,7 @@
 
 A moment is local time without an offset, as the camera's clock had it: a timeline shows evenings as
 evenings.  The table is written anew for pictures whose files or dates change, in the transaction
-that changes them (``written_index.py``).  Whoever asks when a picture was taken asks here: lists,
+that changes them (``word_index.py``).  Whoever asks when a picture was taken asks here: lists,
 filters, typed dates, the timeline.
 """
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from likewise.catalog.store import Store, Transaction, marks, parts
+from likewise.catalog.database import marks, parts
+from likewise.catalog.store import Store, Transaction
 from likewise.images.shots import Shot
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from likewise.catalog import filters, listing
 from likewise.catalog.changes import put_setting
 from likewise.catalog.content import digest_of_file, is_text
-from likewise.catalog.filters_and_metadata import absolute, plain_where
+from likewise.catalog.filters import absolute, plain_where
 from likewise.catalog.store import FileRow, ImageRow, Store
 from likewise.errors import InvalidInput, LostPicture, UnknownPicture
 

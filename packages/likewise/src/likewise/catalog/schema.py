@@ -6,6 +6,15 @@ from the start.
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+
+from likewise.errors import DamagedCollection
+
 # One entry a schema version; a catalog is brought up to date by running those it lacks.
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -173,7 +182,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # What people wrote, for typed searches: a document a picture, of its tags, of the names of its
     # folders and files, and of its camera.  Triggers mark documents that are out of date, and the
-    # transaction that did it writes them anew before it ends (``written_index.py``).  A camera and
+    # transaction that did it writes them anew before it ends (``word_index.py``).  A camera and
     # the text of a typed query have tables of their own: few pictures and subjects have one.
     """
     CREATE TABLE cameras (
@@ -354,4 +363,123 @@ MIGRATIONS: tuple[str, ...] = (
     """,
 )
 SCHEMA_DIGEST = "d2fa60d7133b49a220d3335a2e371c86"
-"""The name of the schema that all of them make (``schema_check.py``); a test says the new one."""
+"""The name of the schema that all of them make (``schema.py``); a test says the new one."""
+
+
+INDEX_OF_WORDS = "written"
+"""FTS5's table; those of its pages begin with its name.  Each database has one of its own."""
+SUMS = "sums"
+"""Checksums of tables, which each database adds up in its own way."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table.  ``numbered`` is the column that counts by itself, ``key`` what makes a row one
+    of its kind: the other unique columns where there is such a column, else the primary key."""
+
+    name: str
+    sql: str
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    key: tuple[str, ...]
+    numbered: str | None
+    references: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What the migrations make: tables in the order of their making, then indexes and triggers."""
+
+    tables: tuple[Table, ...]
+    indexes: tuple[str, ...]
+    triggers: tuple[str, ...]
+
+
+def tables() -> tuple[Table, ...]:
+    """Every table of this version that holds what was put into it: neither indexes nor sums."""
+    return schema(MIGRATIONS).tables
+
+
+@lru_cache(2)
+def schema(migrations: tuple[str, ...]) -> Schema:
+    """What these migrations make."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as c:
+        c.executescript("BEGIN;" + "".join(f"{one};" for one in migrations) + "COMMIT;")
+        rows = c.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid").fetchall()
+        own = [row for row in rows if row[2] is not None and not row[1].startswith("sqlite_")]
+        return Schema(
+            tuple(
+                _table(c, name, sql)
+                for kind, name, sql in own
+                if kind == "table" and name != SUMS and not _is_index(name)
+            ),
+            tuple(sql for kind, _, sql in own if kind == "index"),
+            tuple(sql for kind, _, sql in own if kind == "trigger"),
+        )
+
+
+def _is_index(name: str) -> bool:
+    pages = ("data", "idx", "content", "docsize", "config")
+    return name == INDEX_OF_WORDS or name in {f"{INDEX_OF_WORDS}_{page}" for page in pages}
+
+
+def _table(c: sqlite3.Connection, name: str, sql: str) -> Table:
+    columns = c.execute(f'PRAGMA table_info("{name}")').fetchall()
+    primary = tuple(row[1] for row in sorted(columns, key=lambda row: row[5]) if row[5])
+    numbered = primary[0] if "AUTOINCREMENT" in sql else None
+    key = primary
+    for _, index, unique, origin, *_ in c.execute(f'PRAGMA index_list("{name}")').fetchall():
+        if numbered is not None and unique and origin == "u":
+            key = tuple(row[2] for row in c.execute(f'PRAGMA index_info("{index}")').fetchall())
+    references = c.execute(f'PRAGMA foreign_key_list("{name}")').fetchall()
+    return Table(
+        name, sql, tuple(row[1] for row in columns), tuple(row[2] for row in columns), key,
+        numbered, tuple((row[3], row[2]) for row in references),
+    )  # fmt: skip
+
+
+_OWN_PAGES = {f"written_{part}" for part in ("data", "idx", "content", "docsize", "config")}
+"""Tables in which the index of words keeps its pages; each SQLite lays them out in its own way."""
+
+
+def check_schema(c: sqlite3.Connection, migrations: tuple[str, ...], name: str) -> None:
+    """Refuse a catalog whose schema is not what the migrations make."""
+    found = read_schema(c)
+    if digest_of_schema(found) == SCHEMA_DIGEST:
+        return
+    due = expected_schema(migrations)
+    for (kind, what), text in found.items():
+        if (kind, what) not in due and kind != "table":
+            raise DamagedCollection(
+                f"{name} holds a {kind} {what!r} that Likewise did not make; a catalog from "
+                "elsewhere may hold anything: use a backup you trust"
+            )
+        if (kind, what) in due and due[kind, what] != text:
+            raise DamagedCollection(f"the {kind} {what!r} of {name} is not what Likewise made")
+    gone = [f"{kind} {what!r}" for kind, what in due if (kind, what) not in found]
+    if gone:
+        raise DamagedCollection(f"{name} lacks the {gone[0]}; restore a backup")
+
+
+def read_schema(c: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """What a catalog holds beside rows: (kind, name) to its definition."""
+    rows = c.execute("SELECT type, name, tbl_name || ' ' || coalesce(sql, '') FROM sqlite_schema")
+    return {
+        (kind, what): text
+        for kind, what, text in map(tuple, rows)
+        if not what.startswith("sqlite_") and not (kind == "table" and what in _OWN_PAGES)
+    }
+
+
+def digest_of_schema(found: Mapping[tuple[str, str], str]) -> str:
+    """A name for a schema."""
+    return hashlib.blake2b(repr(sorted(found.items())).encode(), digest_size=16).hexdigest()
+
+
+@lru_cache(2)
+def expected_schema(migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
+    """What the migrations make; it takes as long as a short command, so a digest is asked first."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as c:
+        # One transaction: a schema that changes statement by statement is read again each time.
+        c.executescript("BEGIN;" + "".join(f"{one};" for one in migrations) + "COMMIT;")
+        return read_schema(c)

@@ -1,8 +1,8 @@
-"""A catalog in a file of SQLite in WAL mode: what a collection begins with.
+"""A catalog in an SQLite file in WAL mode, with one connection per thread.
 
-Connections are made per thread.  A catalog that was moved to PostgreSQL says so itself: its schema
-has the number ``MOVED``, which no version of Likewise takes for its own, so that neither an old
-copy nor a process that had it open writes to it again.
+A read-only collection is opened for reading only.  SQLite reads a WAL database through a shared
+file next to it; where that file cannot be created, the catalog is opened as immutable.  A catalog
+that was moved to PostgreSQL has the schema number ``MOVED``, so no process writes to the old copy.
 """
 
 from __future__ import annotations
@@ -17,16 +17,96 @@ from pathlib import Path
 from typing import Any
 
 from likewise.catalog import jobs, sums
-from likewise.catalog.connections import connect, is_writable, retell
-from likewise.catalog.schema import MIGRATIONS
-from likewise.catalog.schema_check import check_schema
-from likewise.catalog.written_index import FIELDS, refresh_written
+from likewise.catalog.schema import MIGRATIONS, check_schema
+from likewise.catalog.word_index import FIELDS, refresh_written
 from likewise.errors import (
     CollectionBusy,
     CollectionError,
     DamagedCollection,
+    DiskFull,
     ReadOnlyCollection,
 )
+from likewise_methods.durable_files import CATALOG_SYNC
+
+
+def is_writable(path: Path) -> bool:
+    """Whether a catalog and the folder its journal lies in may be written."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def connect(path: Path, patience: float, *, read_only: bool) -> tuple[sqlite3.Connection, bool]:
+    """A connection, and whether it takes the file for one that never changes."""
+    if not read_only:
+        return _prepare(_open(str(path), patience, uri=False)), False
+    uri = path.absolute().as_uri()
+    shared = _open(f"{uri}?mode=ro", patience, uri=True)
+    try:
+        shared.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return _prepare(shared), False
+    except sqlite3.OperationalError as error:
+        shared.close()
+        journal = path.with_name(f"{path.name}-wal")
+        waiting = 0
+        with suppress(FileNotFoundError):
+            waiting = journal.stat().st_size
+        if waiting:
+            raise CollectionError(
+                f"{path.parent} is read-only here and somebody else is writing it; try again when "
+                "that is over, or ask for a backup"
+            ) from error
+    return _prepare(_open(f"{uri}?mode=ro&immutable=1", patience, uri=True)), True
+
+
+def _open(name: str, patience: float, *, uri: bool) -> sqlite3.Connection:
+    # Autocommit: transactions are opened explicitly, so that their kind is visible.
+    return sqlite3.connect(
+        name, timeout=patience, isolation_level=None, check_same_thread=False, uri=uri
+    )
+
+
+def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
+    connection.row_factory = sqlite3.Row
+    # A catalog may come from anybody: what it holds must not run.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(CATALOG_SYNC)
+    return connection
+
+
+_DAMAGE = ("decode to UTF-8", "no such column: T.", "vtable constructor failed")
+"""What damage sounds like where SQLite has no code for it: text that is none, pages of an index."""
+
+
+def retell(error: Exception, path: Path) -> Exception:
+    """An error of SQLite in the words of a collection; one that is our own fault stays as it is."""
+    code = getattr(error, "sqlite_errorcode", None)
+    kind = None if code is None else code & 0xFF
+    if kind == sqlite3.SQLITE_FULL:
+        return DiskFull(f"the disk that holds {path.parent} is full; nothing was changed")
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM) and not is_writable(path):
+        return ReadOnlyCollection(f"{path.parent} is read-only: {error}")
+    if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT):
+        return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
+    # Where a disk refuses a file for writing SQLite opens it for reading, and says so when it is
+    # too late: who may write here is not told that they may not.
+    if kind in (
+        sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+    ):  # fmt: skip
+        return CollectionError(
+            f"the disk that holds {path} cannot be read or written: {error}; what was not "
+            "confirmed was not done"
+        )
+    if (
+        type(error) is sqlite3.DatabaseError
+        or isinstance(error, UnicodeDecodeError)
+        or any(sign in str(error) for sign in _DAMAGE)
+    ):
+        # Also without a code, from an index of words.
+        return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
+    return error
+
 
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0

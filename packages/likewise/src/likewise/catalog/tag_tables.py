@@ -8,11 +8,85 @@ a picture and tag, with the best source), so readers look nowhere else; every wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import difflib
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from likewise.catalog.store import Store, Transaction, marks, parts
-from likewise.catalog.tag_names import fold_case
+from likewise.catalog.database import Row, marks, parts
+from likewise.catalog.store import Store, Transaction
+from likewise.catalog.sums import LINE, check_line
+from likewise.errors import InvalidInput
+
+LONGEST = 200
+"""Characters of a tag, at most; longer ones are captions."""
+# Invisible signs that words and emoji are made with: joiners between two others, and the letters
+# behind a black flag that make it the flag of a region.
+_WITHIN = (
+    "(?<=[^\\s\u200c\u200d])[\u200c\u200d](?=[^\\s\u200c\u200d])"
+    "|(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f"
+)
+_HIDDEN, _SIGN = re.compile(_WITHIN), re.compile(f"({_WITHIN})|.", re.DOTALL)
+
+
+def clean(tag: object) -> str:
+    """A tag as it is kept: composed letters, single spaces, nothing invisible.
+
+    But joiners inside a word or an emoji, without which it would be another.
+
+    >>> clean("  New   York ")
+    'New York'
+    """
+    if not isinstance(tag, str):
+        raise InvalidInput(f"{tag!r} is no tag; text expected")
+    plain = " ".join(unicodedata.normalize("NFC", tag).split())
+    if not plain:
+        raise InvalidInput("a tag is empty; text expected")
+    if len(plain) > LONGEST:
+        raise InvalidInput(
+            f"the tag {plain[:20]!r}… has {len(plain)} characters; {LONGEST} at most"
+        )
+    if not _HIDDEN.sub("", plain).isprintable():
+        raise InvalidInput(f"the tag {plain!r} holds signs that cannot be printed")
+    return plain
+
+
+def clean_all(tags: Iterable[object]) -> list[str]:
+    """Tags as they are kept, each once, in their order; a lone text is refused."""
+    if isinstance(tags, str | bytes):
+        raise InvalidInput(f"{tags!r} is one tag; a list of tags expected")
+    return list(dict.fromkeys(map(clean, tags)))
+
+
+def usable(tags: Iterable[str]) -> list[str]:
+    """Tags from a file: what can be kept, cleaned; the rest is passed by."""
+    found = []
+    for tag in tags:
+        try:
+            found.append(clean(_SIGN.sub(_printable_sign, tag)))
+        except InvalidInput:
+            continue
+    return list(dict.fromkeys(found))
+
+
+def _printable_sign(sign: re.Match[str]) -> str:
+    text = sign[0]
+    return text if sign[1] or text.isprintable() or text.isspace() else ""
+
+
+def fold_case(text: str) -> str:
+    """For comparing in any case of letters, of any alphabet."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def near(tag: str, every: Iterable[str]) -> list[str]:
+    """Tags that may have been meant: the same letters in another case, or nearly the same."""
+    plain = {name.casefold(): name for name in every}
+    close = difflib.get_close_matches(tag.casefold(), plain, n=3, cutoff=0.7)
+    return [plain[name] for name in close]
+
 
 USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
 XMP, IPTC, FOLDER, SUGGESTED = "xmp", "iptc", "folder", "suggested"
@@ -354,3 +428,96 @@ def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
             c.execute("INSERT INTO tags VALUES (?, ?, ?)", (image, tag, best))
         elif now[0] != best:
             c.execute("UPDATE tags SET source = ? WHERE image = ? AND tag = ?", (best, image, tag))
+
+
+_PAGE = 1000
+
+
+class TagLine(NamedTuple):
+    """A line of the log about tags; ``pictures`` are hashes of their content.
+
+    ``suggested`` are those for which the tags were suggested in the same breath; ``who`` is the
+    named key it was said with.
+    """
+
+    number: int
+    kind: str
+    made: str
+    pictures: tuple[bytes, ...]
+    tags: tuple[str, ...]
+    source: str
+    withdraws: int | None
+    suggested: tuple[bytes, ...] = ()
+    who: str | None = None
+
+
+# The kinds in full, each time: so SQLite sees that its index of these lines serves.
+_LINES = f"""SELECT {LINE} FROM log
+    WHERE kind IN ('accept', 'reject', 'withdraw')"""
+_WITHDRAWALS = """SELECT CAST(json_extract(body, '$.line') AS INTEGER) FROM log
+    WHERE kind IN ('accept', 'reject', 'withdraw') AND kind = 'withdraw'"""
+# A withdrawal that was taken back itself takes nothing back.
+_TAKEN_BACK = f"{_WITHDRAWALS} AND number NOT IN ({_WITHDRAWALS})"
+_STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
+
+
+def lines(store: Store, newest: int | None = None) -> list[TagLine]:
+    """The lines of the log that speak of tags, oldest first."""
+    rows = store.all(f"{_LINES} ORDER BY number DESC LIMIT ?", (-1 if newest is None else newest,))
+    return [_line(row) for row in reversed(rows)]
+
+
+def withdrawn_lines(store: Store) -> set[int]:
+    """Numbers of the lines that were taken back."""
+    return {row[0] for row in store.all(_TAKEN_BACK)}
+
+
+def standing_line(store: Store, number: int | None) -> TagLine | None:
+    """The newest line that stands, or the one named, if it does."""
+    named = "" if number is None else " AND number = ?"
+    rows = store.all(
+        f"{_STANDING}{named} ORDER BY number DESC LIMIT 1", () if number is None else (number,)
+    )
+    return _line(rows[0]) if rows else None
+
+
+def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
+    """The line that a withdrawal is about, while that counts."""
+    rows = store.all(
+        f"""{_LINES} AND kind <> 'withdraw' AND number = (SELECT CAST(json_extract(body, '$.line')
+            AS INTEGER) FROM log WHERE number = ? AND kind = 'withdraw')
+            AND ? NOT IN ({_WITHDRAWALS})""",
+        (withdrawal, withdrawal),
+    )
+    return _line(rows[0]) if rows else None
+
+
+def standing_of(store: Store, numbers: set[int]) -> list[TagLine]:
+    """Those of some lines that speak of tags and stand, oldest first."""
+    rows = store.all(f"{_STANDING} ORDER BY number")
+    return [_line(row) for row in rows if row["number"] in numbers]
+
+
+def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
+    """Lines that stand and are older than one, newest first; read as far as they are wanted."""
+    # A line about one picture is by far the most frequent: others that do not name it are passed
+    # over unread.
+    named, wanted = "", list[Any]()
+    if len(line.pictures) == 1:
+        named, wanted = " AND instr(body, ?) > 0", [line.pictures[0].hex()]
+    sql = f"{_STANDING}{named} AND number < ? ORDER BY number DESC LIMIT {_PAGE}"
+    below = line.number
+    while page := store.all(sql, (*wanted, below)):
+        for row in page:
+            yield _line(row)
+        below = page[-1]["number"]
+
+
+def _line(row: Row) -> TagLine:
+    body = json.loads(check_line(row)["body"])
+    return TagLine(
+        row["number"], row["kind"], row["made"],
+        tuple(bytes.fromhex(text) for text in body.get("pictures", ())),
+        tuple(body.get("tags", ())), body.get("source", ""), body.get("line"),
+        tuple(bytes.fromhex(text) for text in body.get("suggested", ())), body.get("who"),
+    )  # fmt: skip

@@ -164,7 +164,7 @@ def restore(
     json_: Json = False,
 ) -> None:
     """Create a collection from a verified backup; its keys and links for guests are closed."""
-    from likewise.catalog.filters_and_metadata import absolute
+    from likewise.catalog.filters import absolute
     from likewise.collection import backups
     from likewise.collection.collection import Collection
 

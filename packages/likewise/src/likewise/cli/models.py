@@ -13,7 +13,7 @@ from likewise.cli.output import echo_json, echo_table, plural, say
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from likewise.catalog.model_table import Model
+    from likewise.catalog.log_tables import Model
 
 model = typer.Typer(no_args_is_help=True, help="Learned metrics and maps.")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.cli import shipping
 from likewise.cli.finding import Found, find_for_adding, remember_opened
 from likewise.cli.options import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.cli.answers import Answer, PageQuery
 from likewise.cli.feedback_output import tell_away, tell_behind
 from likewise.cli.maintenance import default_of

@@ -6,7 +6,7 @@ from likewise_methods.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from likewise.catalog.jobs import Progress as Progress
-    from likewise.catalog.model_table import Model as Model
+    from likewise.catalog.log_tables import Model as Model
     from likewise.catalog.tag_tables import TagRow as TagRow
     from likewise.collection.collection import Collection as Collection
     from likewise.collection.keys import AccessKey as AccessKey
@@ -45,7 +45,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "likewise.catalog.jobs": ["Progress"],
-        "likewise.catalog.model_table": ["Model"],
+        "likewise.catalog.log_tables": ["Model"],
         "likewise.catalog.tag_tables": ["TagRow"],
         "likewise.collection.collection": ["Collection"],
         "likewise.collection.keys": ["AccessKey"],

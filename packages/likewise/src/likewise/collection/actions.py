@@ -11,14 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from likewise.catalog import (  # fmt: skip
-    action_tables,
-    jobs,
-    picture_marks,
-    removed_images,
-    tag_log_table,
-    tag_tables,
-)
+from likewise.catalog import action_tables, jobs, picture_marks, tag_tables
 from likewise.catalog.action_tables import ActionRow
 from likewise.catalog.content import digest_of_file
 from likewise.catalog.pictures import PictureName, Pictures
@@ -97,7 +90,7 @@ class Actions:
 
     def list(self, newest: int = 50) -> list[Action]:
         """Actions, the newest first; those that were undone are marked, never gone."""
-        withdrawn = tag_log_table.withdrawn_lines(self._store)
+        withdrawn = tag_tables.withdrawn_lines(self._store)
         return [_action(row, withdrawn) for row in action_tables.actions(self._store, newest)]
 
     def __getitem__(self, action: int) -> Action:
@@ -105,19 +98,19 @@ class Actions:
         row = action_tables.action(self._store, action)
         if row is None:
             raise UnknownName(f"there is no action {action}; 'likewise actions' lists them")
-        return _action(row, tag_log_table.withdrawn_lines(self._store))
+        return _action(row, tag_tables.withdrawn_lines(self._store))
 
     def undo(self, action: int | None = None, *, report: jobs.Report = jobs.silent) -> Undone:
         """Take back the newest action that stands, or the one named."""
         row = self._standing(action)
         done = self._ways[row.kind](row, report)
-        withdrawn = tag_log_table.withdrawn_lines(self._store)
+        withdrawn = tag_tables.withdrawn_lines(self._store)
         now = action_tables.action(self._store, row.id)
         assert now is not None
         return Undone(_action(now, withdrawn), done.restored, done.left, done.problems)
 
     def _standing(self, action: int | None) -> ActionRow:
-        withdrawn = tag_log_table.withdrawn_lines(self._store)
+        withdrawn = tag_tables.withdrawn_lines(self._store)
         if action is None:
             every = action_tables.actions(self._store)
             row = next((one for one in every if not _undone(one, withdrawn)), None)
@@ -140,7 +133,7 @@ class Actions:
         left: set[bytes] = set()
         with self._store.write(durable=True) as c:
             for number in sorted(row.body["lines"], reverse=True):
-                line = tag_log_table.standing_line(self._store, number)
+                line = tag_tables.standing_line(self._store, number)
                 if line is not None:
                     some, others = tag_log.withdraw_within(c, self._store, line)
                     back |= some
@@ -177,7 +170,7 @@ class Actions:
 
         store = self._store
         with store.lease("undo"):
-            removed = removed_images.removed_images(store, row.id)
+            removed = action_tables.removed_images(store, row.id)
             moves = {path: place for one in removed for path, place in one.moved.items()}
             problems = removed_files.move_back(store.root, moves)
             changed = {path for one in removed for path in one.files if _is_other(path, one)}
@@ -187,7 +180,7 @@ class Actions:
             spaces = open_spaces(store).values()
             describing = {one.name for one in spaces if one.describes_pictures}
             with store.write(durable=True) as c:
-                done = removed_images.restore_removed(c, store, row.id, changed, describing)
+                done = action_tables.restore_removed(c, store, row.id, changed, describing)
                 n_back = len(done.images)
                 result = _Result(n_back, row.pictures - n_back, tuple(problems))
                 _refuse_nothing(result)
@@ -256,7 +249,7 @@ class Actions:
                 n_pictures = len(images)
                 action = action_tables.put_action(c, store, action_tables.REMOVE, n_pictures, body)
                 moves = removed_files.places_for(digests, action)
-                removed_images.remove_remembered(c, action, images, vectors, moves)
+                action_tables.remove_remembered(c, action, images, vectors, moves)
             # After the catalog knows of it: what a crash leaves in its folder is only out of the
             # collection, and undoing finds each file wherever it is.
             problems = removed_files.move_away(store.root, moves, digests)
@@ -278,7 +271,7 @@ def _refuse_nothing(result: _Result) -> None:
         )
 
 
-def _is_other(path: str, one: removed_images.RemovedImage) -> bool:
+def _is_other(path: str, one: action_tables.RemovedImage) -> bool:
     """Whether a file is there and holds something else than the picture that was removed."""
     try:
         now = os.stat(path)
@@ -289,7 +282,7 @@ def _is_other(path: str, one: removed_images.RemovedImage) -> bool:
         return False  # a disk that is not plugged in: sync has rules for that
 
 
-def _vectors_of(store: Store, images: Iterable[int]) -> removed_images.Vectors:
+def _vectors_of(store: Store, images: Iterable[int]) -> action_tables.Vectors:
     """All rows of some pictures, packed."""
     import numpy as np
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from likewise.catalog import jobs
-from likewise.catalog.filters_and_metadata import absolute, plain_metadata
+from likewise.catalog.filters import absolute, plain_metadata
 from likewise.catalog.locations import open_store
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import FileRow, ImageRow, Store

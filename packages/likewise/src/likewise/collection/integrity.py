@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from likewise.catalog import segments as seg
-from likewise.catalog.backfills import UNREACHED, backfill_of
-from likewise.catalog.checks import loose_ends
-from likewise.catalog.model_table import models
-from likewise.catalog.row_formats import open_idf
-from likewise.catalog.store import Store
+from likewise.catalog.changes import UNREACHED, backfill_of
+from likewise.catalog.log_tables import models
+from likewise.catalog.segments import open_idf
+from likewise.catalog.store import Store, loose_ends
 from likewise.catalog.thumbnails import FOLDER as THUMBNAILS
 from likewise.catalog.unshipped import count_unshipped, engine_choice, told
-from likewise.catalog.written import loose_words
+from likewise.catalog.word_index import loose_words
 from likewise.errors import DamagedCollection, LikewiseError
 from likewise.search.learned_models import check_model_files
 from likewise.spaces import rows as space_rows

@@ -4,7 +4,7 @@ A key is 256 random bits, so that there is nothing to guess: one fast hash of it
 one, which passwords need, would only make every request slow.  It is shown once, when it is made.
 Whoever asks with a key that was revoked is a stranger at the next request, at every server of the
 collection, since each request asks the catalog.  Lines of the log name the key they were written
-with (``store/acting.py``).
+with (``catalog/key_table.py``).
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class Keys:
         -------
         TakenBack
         """
-        from likewise.catalog import action_tables, log_tables, tag_log_table
+        from likewise.catalog import action_tables, log_tables, tag_tables
         from likewise.learning.history import TAKE_BACK
         from likewise.learning.log_lines import append_line
         from likewise.tags import tag_log
@@ -269,7 +269,7 @@ class Keys:
                     body = {"judgements": standing, "of": row.name}
                     profiles[profile] = append_line(c, store, profile, TAKE_BACK, body).number
                     judgements |= {*standing}
-            about = tag_log_table.standing_of(store, lines)
+            about = tag_tables.standing_of(store, lines)
             withdrawn = [tag_log.write_withdrawal(c, store, line) for line in about]
             for line in reversed(about):
                 tag_log.put_back_within(c, store, line)

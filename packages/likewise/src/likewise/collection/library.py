@@ -15,16 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.catalog import listing as queries
 from likewise.catalog import picture_marks as table
-from likewise.catalog import timeline as queries
 from likewise.catalog.action_tables import ALBUM, MARK, put_action
-from likewise.catalog.filters_and_metadata import plain_where
+from likewise.catalog.database import parts
+from likewise.catalog.filters import plain_where
 from likewise.catalog.jobs import Progress, Report, silent
+from likewise.catalog.listing import FolderRow, MonthRow, PlaceRow, TimelineEntry
 from likewise.catalog.picture_marks import AlbumRow, Marks
 from likewise.catalog.pictures import PictureName, Pictures
-from likewise.catalog.store import ImageRow, Store, Transaction, parts
+from likewise.catalog.store import ImageRow, Store, Transaction
 from likewise.catalog.thumbnails import FIRST_SIDE, thumbnail
-from likewise.catalog.timeline import FolderRow, MonthRow, PlaceRow, TimelineEntry
 from likewise.errors import CollectionError, InvalidInput, LikewiseError, UnknownName
 from likewise.images.decode import decode
 from likewise.images.shots import Shot

@@ -13,8 +13,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from likewise.catalog.content import digest_of_file
-from likewise.catalog.names import plain_name
+from likewise.catalog.content import digest_of_file, plain_name
 from likewise.errors import ImageError
 from likewise.images.decode import recognise
 from likewise_methods.durable_files import private_folder, rename_whole, sync_file, sync_folder

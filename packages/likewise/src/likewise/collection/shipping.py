@@ -18,7 +18,7 @@ import numpy as np
 
 from likewise.catalog import changes as change
 from likewise.catalog import jobs
-from likewise.catalog.filters_and_metadata import plain_where
+from likewise.catalog.filters import plain_where
 from likewise.catalog.listing import dates_of, folders_of, ids_after, last_id
 from likewise.catalog.store import Store
 from likewise.catalog.tag_tables import counts, tags_of_many

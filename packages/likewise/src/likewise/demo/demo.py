@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.catalog.jobs import Report, silent
 from likewise.catalog.store import ImageRow
 from likewise.collection.collection import Collection

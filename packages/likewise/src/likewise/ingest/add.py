@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.catalog import tag_tables
+from likewise.catalog.action_tables import forget_removed, removed_hashes
 from likewise.catalog.content import digest_of_file, is_text
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.catalog.jobs import ADDING, Pace, Progress, Report
 from likewise.catalog.picture_marks import put_rating
-from likewise.catalog.removed_images import forget_removed, removed_hashes
 from likewise.catalog.store import REMOVED, Store
 from likewise.errors import CollectionError
 from likewise.ingest.backfill import fill_gaps, note_unmade

@@ -1,6 +1,6 @@
 """Back-fills: rows of pictures that were there before their space, or that it lacks since.
 
-The catalog remembers which spaces lack rows and why (``store/backfills.py``), so that an add does
+The catalog remembers which spaces lack rows and why (``catalog/changes.py``), so that an add does
 not look for gaps.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterable
 
-from likewise.catalog.backfills import (
+from likewise.catalog.changes import (
     RUNNING,
     UNREACHED,
     WAITING,

@@ -20,7 +20,7 @@ from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.log_tables import last_line
-from likewise.catalog.row_formats import open_idf
+from likewise.catalog.segments import open_idf
 from likewise.catalog.store import Store
 from likewise.errors import CannotDescribe, LikewiseError
 from likewise.ingest.carry_over import NextGeneration, carry_over, make_codes, replay

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from likewise.catalog.backfills import RUNNING, WAITING, backfill_of, put_backfill
+from likewise.catalog.changes import RUNNING, WAITING, backfill_of, put_backfill
 from likewise.catalog.jobs import Report
 from likewise.catalog.store import Store
 from likewise.ingest.backfill import settle_backfill

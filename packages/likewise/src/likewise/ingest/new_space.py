@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.catalog import changes as change
-from likewise.catalog.backfills import RUNNING, backfill_of, put_backfill
+from likewise.catalog.changes import RUNNING, backfill_of, put_backfill
 from likewise.catalog.jobs import Report
 from likewise.catalog.store import Store
 from likewise.errors import CannotDescribe, LikewiseError

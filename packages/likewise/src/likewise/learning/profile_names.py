@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from likewise.catalog import log_tables
-from likewise.catalog.model_table import model
+from likewise.catalog.log_tables import model
 from likewise.catalog.store import Store
 from likewise.errors import CollectionError, InvalidInput, UnknownName
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.catalog import jobs, log_tables
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.errors import CollectionError, UnknownName
 from likewise.learning import compact as compacting

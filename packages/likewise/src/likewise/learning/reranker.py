@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog import log_tables
-from likewise.catalog.row_formats import comparable_rows
+from likewise.catalog.segments import comparable_rows
 from likewise.catalog.store import Store
 from likewise.learning.pair_index import Verdicts
 from likewise.learning.profile_states import ProfileStates

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
 
-from likewise.catalog.filters_and_metadata import plain_where
+from likewise.catalog.filters import plain_where
 from likewise.errors import CollectionError, InvalidInput, NoPlaces
 from likewise.learning.profile_states import ProfileStates
 from likewise.learning.reranker import ProfileReranker

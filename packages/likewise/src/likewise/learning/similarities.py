@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.catalog import log_tables
 from likewise.catalog.changes import put_setting
-from likewise.catalog.model_table import models
+from likewise.catalog.log_tables import models
 from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import CollectionError, UnknownName
 from likewise.learning.history import COMPARE, JUDGE

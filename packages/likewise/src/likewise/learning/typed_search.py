@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog import log_tables, written
-from likewise.catalog.filters_and_metadata import plain_where
+from likewise.catalog import log_tables, word_index
+from likewise.catalog.filters import plain_where
 from likewise.catalog.store import Store
 from likewise.learning.profile_states import ProfileStates
 from likewise.learning.reranker import ProfileReranker
@@ -84,7 +84,7 @@ class TypedAnswer:
         asked = list(images)
         if self._store is None or not asked:
             return {}
-        said = written.written_about(self._store, asked)
+        said = word_index.written_about(self._store, asked)
         dates = {
             term.typed: set(evidence.dated(self._store, term.span).tolist())
             for term in self._terms

@@ -20,7 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog.filters_and_metadata import plain_where
+from likewise.catalog.filters import plain_where
 from likewise.catalog.store import Store
 from likewise.catalog.thumbnails import FIRST_SIDE, FOLDER, thumbnail
 from likewise.errors import InvalidInput, LikewiseError

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from likewise.catalog import segments as seg
 from likewise.catalog.read_write_lock import ReadWriteLock
-from likewise.catalog.row_formats import comparable_rows, metric_of
+from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
 from likewise.errors import CollectionError
 from likewise.spaces.base import Space

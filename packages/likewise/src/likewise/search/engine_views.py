@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog.row_formats import comparable_rows, metric_of
+from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
 from likewise.catalog.unshipped import (
     EngineChoice,

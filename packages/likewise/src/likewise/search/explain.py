@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog.row_formats import apply_idf
+from likewise.catalog.segments import apply_idf
 from likewise.errors import CollectionError, NoPlaces, UnknownPicture
 from likewise.search.heat import HeatMap
 from likewise.search.pixels import crop

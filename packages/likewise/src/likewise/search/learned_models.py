@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog.model_table import Model
+from likewise.catalog.log_tables import Model
 from likewise.catalog.store import SpaceRow
 from likewise.errors import CollectionError, DamagedCollection, InvalidInput
 from likewise_methods.durable_files import private_folder

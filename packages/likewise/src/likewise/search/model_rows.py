@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress, Report
-from likewise.catalog.row_formats import comparable_rows, metric_of
+from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import CollectionError
 from likewise.search.learned_models import Floats32, Ids, LearnedModel, place_rows

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog import segments as seg
-from likewise.catalog.model_table import Model, last_tombstone, last_vector, model
+from likewise.catalog.log_tables import Model, last_tombstone, last_vector, model
 from likewise.catalog.read_write_lock import ReadWriteLock
-from likewise.catalog.row_formats import comparable_rows
+from likewise.catalog.segments import comparable_rows
 from likewise.catalog.store import Store
 from likewise.errors import DamagedCollection, UnknownName
 from likewise.search.learned_models import (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog.content import digest_of, is_text, read_content
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.catalog.store import Store
 from likewise.errors import (
     CollectionError,

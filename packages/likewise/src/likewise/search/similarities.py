@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from likewise.catalog.model_table import Model
+from likewise.catalog.log_tables import Model
 from likewise.spaces.base import Space, ranked_spaces
 from likewise_methods.evaluation import UNTESTED, Interval, Spread, mean_interval, wilson
 

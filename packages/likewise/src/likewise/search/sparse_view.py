@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog import segments as seg
-from likewise.catalog.row_formats import apply_idf, open_idf
+from likewise.catalog.segments import apply_idf, open_idf
 from likewise.catalog.store import Store
 from likewise.spaces.base import Space
 from likewise_methods.coding import BagOfWords

@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from likewise.catalog.backfills import RUNNING, backfill_of
+from likewise.catalog.changes import RUNNING, backfill_of
 from likewise.catalog.log_tables import compacted_segments
-from likewise.catalog.row_formats import DENSE, SPARSE
+from likewise.catalog.segments import DENSE, SPARSE
 from likewise.catalog.store import SPACES_DROPPED, Store
 from likewise.errors import CollectionError, DamagedCollection
 from likewise.search.dense_view import DenseView

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from likewise.catalog.acting import Actor, acting
+from likewise.catalog.key_table import Actor, acting
 from likewise.collection.keys import PREFIX, AccessKey, Keys
 from likewise.errors import CatalogAway, CollectionBusy
 from likewise.server import entrance

@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from likewise.catalog.jobs import Report
+from likewise.catalog.listing import TimelineEntry
 from likewise.catalog.picture_marks import Marks
-from likewise.catalog.timeline import TimelineEntry
 from likewise.collection.collection import Collection
 from likewise.collection.library import KEEP_RULE, AlbumChange, DuplicateGroup, Marked
 from likewise.server.routes_collection import start_job

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from likewise.catalog.jobs import Report
-from likewise.catalog.model_table import Model
+from likewise.catalog.log_tables import Model
 from likewise.collection.collection import Collection
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving

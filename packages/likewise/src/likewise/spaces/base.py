@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog.jobs import Report
-from likewise.catalog.row_formats import FORMATS, RowFormat
+from likewise.catalog.segments import FORMATS, RowFormat
 from likewise.catalog.store import SpaceRow
 from likewise.errors import CannotDescribe, CollectionError, InvalidInput, LikewiseError
 from likewise.images.decode import Picture, shrink

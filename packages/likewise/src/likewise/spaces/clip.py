@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.filters import absolute
 from likewise.errors import DamagedCollection, InvalidInput
 from likewise.spaces.base import Pixels, Recipe, Space, TextRow, Words
 from likewise.vision.deep.errors import UnusableModel

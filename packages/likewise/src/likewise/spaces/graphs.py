@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress, Report
-from likewise.catalog.row_formats import comparable_rows, metric_of
+from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import SpaceRow, Store
 from likewise.spaces.row_parts import RowParts
 from likewise.spaces.rows import fresh_rows, raw_rows

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from likewise.catalog.filters_and_metadata import absolute
-from likewise.catalog.row_formats import FORMATS, RowFormat
+from likewise.catalog.filters import absolute
+from likewise.catalog.segments import FORMATS, RowFormat
 from likewise.errors import DamagedCollection, InvalidInput
 from likewise.spaces.base import Pixels, Recipe, Space
 from likewise.spaces.own import check_format

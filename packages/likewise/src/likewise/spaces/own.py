@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from likewise.catalog.row_formats import FORMATS, RowFormat
+from likewise.catalog.segments import FORMATS, RowFormat
 from likewise.errors import CollectionError, InvalidInput
 from likewise.spaces.base import Pixels, Recipe, Space
 

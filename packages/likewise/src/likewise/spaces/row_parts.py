@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog.row_formats import comparable_rows
+from likewise.catalog.segments import comparable_rows
 from likewise.catalog.store import SpaceRow
 from likewise_methods.neighbours import release
 

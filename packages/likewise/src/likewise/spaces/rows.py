@@ -19,7 +19,7 @@ import numpy as np
 
 from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
-from likewise.catalog.row_formats import open_idf
+from likewise.catalog.segments import open_idf
 from likewise.catalog.store import SegmentRow, SpaceRow, Store
 from likewise.errors import DamagedCollection
 from likewise_methods.coding import BagOfWords

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from likewise.catalog import action_tables, tag_tables
 from likewise.catalog.changes import drop_setting, put_setting
+from likewise.catalog.database import parts
 from likewise.catalog.jobs import Progress, Report
-from likewise.catalog.store import Store, Transaction, parts
+from likewise.catalog.store import Store, Transaction
 from likewise.catalog.tag_tables import SUGGESTED
 from likewise.ingest.pool import Workers, run
 from likewise.search.views import Views

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog import tag_tables
-from likewise.catalog.row_formats import comparable_rows
+from likewise.catalog.segments import comparable_rows
 from likewise.search.dense_view import DenseView
 from likewise.search.query import ResolvedQuery, query_row
 from likewise.search.views import Views

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from likewise.catalog import action_tables, tag_tables
 from likewise.catalog.store import Store
-from likewise.catalog.tag_names import clean_all
-from likewise.catalog.tag_tables import ACCEPT, ACCEPTED
+from likewise.catalog.tag_tables import ACCEPT, ACCEPTED, clean_all
 from likewise.errors import CollectionError
 from likewise.learning.log import Log
 from likewise.learning.searcher import Searcher

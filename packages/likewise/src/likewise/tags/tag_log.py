@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from likewise.catalog import tag_log_table, tag_tables
+from likewise.catalog import tag_tables
 from likewise.catalog.log_tables import append_entry
 from likewise.catalog.store import Store, Transaction
-from likewise.catalog.tag_log_table import TagLine
-from likewise.catalog.tag_tables import ACCEPT, REJECT, SUGGESTED, WITHDRAW, Word
+from likewise.catalog.tag_tables import ACCEPT, REJECT, SUGGESTED, WITHDRAW, TagLine, Word
 from likewise.errors import CollectionError
 from likewise.learning.log_lines import timestamp
 
@@ -124,7 +123,7 @@ def withdraw(store: Store, number: int | None) -> TagLine:
     Tags are then what they would be had it never been said.
     """
     with store.write(durable=True) as c:
-        line = tag_log_table.standing_line(store, number)
+        line = tag_tables.standing_line(store, number)
         if line is None and number is None:
             raise CollectionError("nothing was said about tags that could be taken back")
         if line is None:
@@ -171,7 +170,7 @@ def restore_within(c: Transaction, store: Store, withdrawal: int) -> bool:
     Whether it does: a withdrawal that was taken back before takes nothing back again.  A later line
     about the same picture and tag still counts more, as if nothing had ever been withdrawn.
     """
-    line = tag_log_table.line_withdrawn_by(store, withdrawal)
+    line = tag_tables.line_withdrawn_by(store, withdrawal)
     if line is None:
         return False
     append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": withdrawal})
@@ -195,7 +194,7 @@ def _words_before(
         pair for pair in pairs if tag_tables.line_of_word(c, *pair) == line.number
     )
     unsettled = set(found)
-    older = tag_log_table.standing_before(store, line)
+    older = tag_tables.standing_before(store, line)
     while unsettled and (one := next(older, None)) is not None:
         for pair, word in newest_words([one]).items():
             if pair in unsettled:
@@ -240,8 +239,8 @@ def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
 
 def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
     """The lines about tags, oldest first."""
-    shown = tag_log_table.lines(store, newest)
-    gone = tag_log_table.withdrawn_lines(store)
+    shown = tag_tables.lines(store, newest)
+    gone = tag_tables.withdrawn_lines(store)
     here = tag_tables.images_of(store, {digest for line in shown for digest in line.pictures})
     return [
         TagLogLine(
@@ -256,6 +255,6 @@ def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
 def verify(store: Store) -> list[str]:
     """What is wrong with the tags, in sentences; empty when all is well."""
     wrong = tag_tables.loose_tags(store)
-    if tag_tables.words(store) != words_of_log(tag_log_table.lines(store)):
+    if tag_tables.words(store) != words_of_log(tag_tables.lines(store)):
         wrong.append("what people said about tags is not what the log says")
     return wrong

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from likewise.catalog import action_tables, jobs, tag_log_table, tag_tables
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog import action_tables, jobs, tag_tables
+from likewise.catalog.filters import absolute
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import Transaction
-from likewise.catalog.tag_names import clean_all, near
-from likewise.catalog.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow
+from likewise.catalog.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow, clean_all, near
 from likewise.errors import InvalidInput, UnknownName
 from likewise.library.keywords import folder_tags, picture_keywords, sidecars, tag_files, xmp_export
 from likewise.parts import part
@@ -118,7 +117,7 @@ class Tags:
     ) -> TagsChanged:
         """Lines of the log as one action, where they are of so many pictures."""
         lines = [number for number in said if number is not None]
-        found = (tag_log_table.standing_line(self._store, number) for number in lines)
+        found = (tag_tables.standing_line(self._store, number) for number in lines)
         spoken = {digest for line in found if line for digest in (*line.pictures, *line.suggested)}
         if len(spoken) < at_least:
             return TagsChanged(lines, None)

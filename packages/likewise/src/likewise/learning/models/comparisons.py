@@ -6,7 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from likewise.catalog import log_tables
-from likewise.catalog.model_table import model
+from likewise.catalog.log_tables import model
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.errors import InvalidInput
 from likewise.learning import judge as judging

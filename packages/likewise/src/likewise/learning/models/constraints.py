@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog import log_tables
-from likewise.catalog.model_table import bodies
+from likewise.catalog.log_tables import bodies
 from likewise.catalog.segments import unpack_dense
 from likewise.catalog.store import SpaceRow, Store
 from likewise.learning.history import COMPARE, JUDGE, Item

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog.jobs import Progress, Report
-from likewise.catalog.row_formats import metric_of
+from likewise.catalog.segments import metric_of
 from likewise.catalog.store import SpaceRow
 from likewise.learning.models.constraints import Constraints, Numbers
 from likewise.search.learned_models import Basis, Metric

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog import jobs, log_tables
-from likewise.catalog.model_table import Model, drop_model, model, models, put_model, rename_model
+from likewise.catalog.log_tables import Model, drop_model, model, models, put_model, rename_model
 from likewise.catalog.store import SpaceRow
 from likewise.errors import CollectionError, InvalidInput, UnknownName
 from likewise.learning.history import Item

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from likewise.catalog.tag_names import usable
+from likewise.catalog.tag_tables import usable
 from likewise.images.decode import Packets
 from likewise.library.keywords import iptc, xmp
 

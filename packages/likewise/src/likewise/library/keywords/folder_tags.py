@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from likewise.catalog import tag_tables
 from likewise.catalog.changes import drop_setting, put_setting
 from likewise.catalog.store import Store
-from likewise.catalog.tag_names import usable
-from likewise.catalog.tag_tables import FOLDER
+from likewise.catalog.tag_tables import FOLDER, usable
 
 FOLDERS = "tags_from_folders"
 """The setting: how many folder names become tags; not there when none do."""

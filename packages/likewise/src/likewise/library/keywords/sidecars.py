@@ -11,11 +11,10 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from likewise.catalog import sidecar_table, tag_tables
-from likewise.catalog.sidecar_table import SidecarRow
+from likewise.catalog import action_tables, tag_tables
+from likewise.catalog.action_tables import SidecarRow
 from likewise.catalog.store import Store
-from likewise.catalog.tag_names import usable
-from likewise.catalog.tag_tables import SIDECAR
+from likewise.catalog.tag_tables import SIDECAR, usable
 from likewise.library.keywords import xmp
 from likewise.library.keywords.picture_keywords import KeywordsFound
 
@@ -30,7 +29,7 @@ def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
     """Take in what sidecars say now: new, changed and deleted ones (``every``: all of them)."""
     result = KeywordsFound()
     files = tag_tables.picture_files(store)
-    known = sidecar_table.sidecars(store)
+    known = action_tables.sidecars(store)
     listed, unseen = _list_sidecars({os.path.dirname(path) for path, _ in files})
     pictures: dict[str, set[int]] = {}
     for path, image in files:
@@ -71,9 +70,9 @@ def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
     result.said = said
     if new or gone or changed:
         with store.write() as c:
-            sidecar_table.drop_sidecars(c, gone)
+            action_tables.drop_sidecars(c, gone)
             for row in kept:
-                sidecar_table.put_sidecar(c, row)
+                action_tables.put_sidecar(c, row)
             tag_tables.replace_source(c, SIDECAR, changed)
     return result
 

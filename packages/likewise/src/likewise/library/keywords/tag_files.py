@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from likewise.catalog import tag_tables
 from likewise.catalog.store import Store
-from likewise.catalog.tag_names import clean
-from likewise.catalog.tag_tables import FILE
+from likewise.catalog.tag_tables import FILE, clean
 from likewise.errors import CollectionError, InvalidInput
 
 LARGEST = 512 << 20

@@ -15,15 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from likewise.catalog import action_tables, sidecar_table, tag_tables
-from likewise.catalog.action_tables import WrittenFile
+from likewise.catalog import action_tables, tag_tables
+from likewise.catalog.action_tables import SidecarRow, WrittenFile
 from likewise.catalog.content import digest_of
-from likewise.catalog.filters_and_metadata import absolute
+from likewise.catalog.database import parts
+from likewise.catalog.filters import absolute
 from likewise.catalog.jobs import Progress, Report
-from likewise.catalog.sidecar_table import SidecarRow
-from likewise.catalog.store import Store, parts
-from likewise.catalog.tag_names import usable
-from likewise.catalog.tag_tables import SUGGESTED
+from likewise.catalog.store import Store
+from likewise.catalog.tag_tables import SUGGESTED, usable
 from likewise.errors import CollectionError
 from likewise.library.keywords import xmp
 from likewise.library.keywords.sidecars import sidecars_of
@@ -173,7 +172,7 @@ def _carry_out(
     }
     with store.write(durable=True) as c:
         for plan in plans:
-            sidecar_table.put_sidecar(c, plan.intent())
+            action_tables.put_sidecar(c, plan.intent())
         if files:
             result.action = result.action or action_tables.put_action(
                 c, store, action_tables.SIDECARS, 0, body
@@ -194,9 +193,9 @@ def _carry_out(
         for plan in plans:
             row = made.get(plan.target, plan.known)
             if row is not None:
-                sidecar_table.put_sidecar(c, row)
+                action_tables.put_sidecar(c, row)
             else:
-                sidecar_table.drop_sidecars(c, [plan.target])
+                action_tables.drop_sidecars(c, [plan.target])
         if result.action is not None:
             lost = [path for path in files if path not in made]
             result.action = action_tables.settle_written_files(c, result.action, lost)
@@ -224,10 +223,10 @@ def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
                 rows[path] = _take_back(file)
                 result.back += 1
         with store.write() as c:
-            sidecar_table.drop_sidecars(c, [path for path, row in rows.items() if row is None])
+            action_tables.drop_sidecars(c, [path for path, row in rows.items() if row is None])
             for row in rows.values():
                 if row is not None:
-                    sidecar_table.put_sidecar(c, row)
+                    action_tables.put_sidecar(c, row)
     return result
 
 
@@ -280,7 +279,7 @@ def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
 
 def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
     """What a sidecar should say; None where it does already, or there is nothing to say."""
-    known = sidecar_table.sidecar(store, target)
+    known = action_tables.sidecar(store, target)
     ours = set(known.written) if known is not None else set()
     before: bytes | None = None
     status = None

@@ -15,10 +15,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog import written
+from likewise.catalog import word_index
 from likewise.catalog.store import Store
-from likewise.catalog.written_index import FIELDS, Written
-from likewise.catalog.written_words import finds_beginnings, fold, other_numbers, spread
+from likewise.catalog.word_index import (
+    FIELDS,
+    Written,
+    finds_beginnings,
+    fold,
+    other_numbers,
+    spread,
+)
 from likewise.search.typed.dates import DateSpan
 from likewise.search.typed.parse import Term
 from likewise.search.typed.reasons import Reason, Struck
@@ -74,7 +80,7 @@ def gather(store: Store, terms: Sequence[Term], near: Sequence[NearTag], struck:
     for one in near:
         if _is_struck(struck, one.tag):
             continue
-        tagged = written.find_tag(store, one.tag)
+        tagged = word_index.find_tag(store, one.tag)
         numbers = range(len(terms)) if one.term is None else [one.term]
         for most, stands in ((NEAR_TAG, True), (NEAR_SUGGESTED, False)):
             value = NEAR_LEAST + (most - NEAR_LEAST) * one.nearness
@@ -108,7 +114,7 @@ def _of_term(store: Store, term: Term, struck: Struck) -> list[tuple[float, Ids]
         apart = struck.values(KINDS[field])
         found.append((whole, _recheck(store, field, term, ids, apart) if apart else ids))
         if finds_beginnings(term.folded):
-            ids = written.find_word(store, field, [term.typed, term.folded], beginnings=True)
+            ids = word_index.find_word(store, field, [term.typed, term.folded], beginnings=True)
             found.append((beginning, _recheck(store, field, term, ids, apart) if apart else ids))
     return found
 
@@ -116,16 +122,16 @@ def _of_term(store: Store, term: Term, struck: Struck) -> list[tuple[float, Ids]
 def find_whole(store: Store, field: str, term: Term) -> Ids:
     """Pictures that have a word, or it in another number, in a field."""
     words = dict.fromkeys([term.typed, term.folded, *other_numbers(term.folded)])
-    return written.find_word(store, field, list(words), beginnings=False)
+    return word_index.find_word(store, field, list(words), beginnings=False)
 
 
 def dated(store: Store, span: DateSpan) -> Ids:
     """Pictures of a span of days."""
     if span.month is not None:
-        return written.find_month(store, span.month)
+        return word_index.find_month(store, span.month)
     assert span.first is not None
     assert span.end is not None
-    return written.find_dates(store, [(span.first.isoformat(), span.end.isoformat())])
+    return word_index.find_dates(store, [(span.first.isoformat(), span.end.isoformat())])
 
 
 def _can_be_written(term: Term) -> bool:
@@ -135,7 +141,7 @@ def _can_be_written(term: Term) -> bool:
 
 def _recheck(store: Store, field: str, term: Term, ids: Ids, struck: frozenset[str]) -> Ids:
     """Those that a field still speaks for without the values that were struck out."""
-    said = written.written_about(store, ids.tolist())
+    said = word_index.written_about(store, ids.tolist())
     place = FIELDS.index(field)
     kept = [
         image

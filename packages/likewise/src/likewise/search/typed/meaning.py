@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog import written
-from likewise.catalog.row_formats import comparable_rows, metric_of
+from likewise.catalog import word_index
+from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.search.dense_view import DenseView, Hits
 from likewise.search.engine_views import EngineView
 from likewise.search.rank import FUSION_RANK
@@ -105,7 +105,7 @@ class Statistics:
         rounded, revision = n >> zeros << zeros, store.revision
         kept = self._sampled
         if kept is None or kept[:2] != (revision, rounded):
-            kept = self._sampled = revision, rounded, written.sample_ids(store, rounded, SAMPLE)
+            kept = self._sampled = revision, rounded, word_index.sample_ids(store, rounded, SAMPLE)
         return kept[2]
 
 

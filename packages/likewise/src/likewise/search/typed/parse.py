@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from likewise.catalog.content import digest_of
-from likewise.catalog.written_words import fold, plain
+from likewise.catalog.word_index import fold, plain
 from likewise.errors import InvalidInput
 from likewise.search.typed.dates import DateSpan, read_date
 from likewise_methods.validation import refuse

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog import written
+from likewise.catalog import word_index
 from likewise.catalog.store import Store
-from likewise.catalog.written_words import fold
+from likewise.catalog.word_index import fold
 from likewise.errors import LikewiseError
 from likewise.search.typed.evidence import NearTag
 from likewise.search.typed.parse import TypedQuery
@@ -103,13 +103,13 @@ class Texts:
         known = self._names
         lacking = [name for name in dict.fromkeys(names) if name not in known]
         if lacking:
-            kept = written.vectors_of_texts(self._store, model.digest, lacking)
+            kept = word_index.vectors_of_texts(self._store, model.digest, lacking)
             made = {name: np.frombuffer(kept[name], np.float32) for name in kept}
             new = [name for name in lacking if name not in kept]
             if new:
                 made |= dict(zip(new, model.embed(new), strict=True))
                 blobs = {name: made[name].astype(np.float32).tobytes() for name in new}
-                written.keep_text_vectors(self._store, model.digest, blobs)
+                word_index.keep_text_vectors(self._store, model.digest, blobs)
             known = self._names = {**known, **made}
         return np.array([known[name] for name in names], np.float32)
 
@@ -122,7 +122,7 @@ class Texts:
         """Tags that mean much the same as a word of a query, or as all of it."""
         terms = query.minus if unwanted else query.terms
         whole = query.unwanted if unwanted else query.meaning
-        tags = [tag for tag in written.tag_names(self._store, MOST_TAGS) if _is_word(tag)]
+        tags = [tag for tag in word_index.tag_names(self._store, MOST_TAGS) if _is_word(tag)]
         # Whoever has no tags need not wait for a model.
         if not terms or not tags or self.words() is None:
             return []

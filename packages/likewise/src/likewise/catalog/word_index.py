@@ -1,0 +1,336 @@
+"""The index of words: one document a picture, of its tags, folder names, file names and camera.
+
+Triggers mark the pictures whose tags, files, camera or metadata a transaction changes
+(``written_stale``); :func:`refresh_written` rewrites their documents inside the same transaction.
+A name is indexed whole and in pieces: people write ``beachHouse2`` or ``IMG_0412`` and search for
+``house`` or ``412``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from likewise.catalog.database import Transaction, marks, parts
+from likewise.catalog.moments import refresh_moments
+from likewise.catalog.sums import blob_sum
+from likewise.catalog.unshipped import note_unshipped
+from likewise.errors import CollectionError
+
+if TYPE_CHECKING:
+    from likewise.catalog.store import Store
+
+PREFIX_FROM = 3
+"""Letters of an ASCII word from which on it finds words that begin with it."""
+_RUN = re.compile(r"[^\W_]+")
+_ZEROS = re.compile(r"^0+(?=\d)")
+_ASCII_PIECES = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+@lru_cache(maxsize=1024)  # the folders of a picture are those of the one before
+def spread(name: str) -> str:
+    """A name, and its pieces where it is written in one: what the index holds of it.
+
+    >>> spread("beachHouse2")
+    'beachHouse2 beach House 2'
+    >>> spread("IMG_0412")
+    'IMG_0412 412'
+    """
+    found = [plain(name)]
+    for run in _RUN.findall(found[0]):
+        pieces = _ASCII_PIECES.findall(run) if run.isascii() else list(_pieces(run))
+        found += pieces if len(pieces) > 1 else []
+        # Cameras count with zeros in front, people do not.
+        found += [short for one in pieces if (short := _ZEROS.sub("", one)) != one]
+    return " ".join(found)
+
+
+def _pieces(run: str) -> Iterator[str]:
+    """A run of letters and digits, cut where its kind changes: ``aB``, ``ABc``, ``a1``, ``1a``."""
+    start = 0
+    for at in range(1, len(run)):
+        before, here = run[at - 1], run[at]
+        after = run[at + 1] if at + 1 < len(run) else ""
+        if (
+            before.isdigit() != here.isdigit()
+            or (before.islower() and here.isupper())
+            or (before.isupper() and here.isupper() and after.islower())
+        ):
+            yield run[start:at]
+            start = at
+    yield run[start:]
+
+
+def plain(text: str) -> str:
+    """Text without what no index takes: control characters, halves of characters."""
+    if text.isprintable():
+        return text
+    return "".join(" " if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)
+
+
+def fold(text: str) -> str:
+    """Without case and accents, words with one space between them: equal for what looks alike.
+
+    >>> fold("  Crème_BRÛLÉE ")
+    'creme brulee'
+    """
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(one for one in apart if not unicodedata.combining(one))
+    return " ".join(_RUN.findall(bare))
+
+
+def other_numbers(word: str) -> list[str]:
+    """The singular or plural of an English word that its beginning does not find.
+
+    >>> other_numbers("cities"), other_numbers("city"), other_numbers("gardens")
+    (['citie', 'city'], ['cities'], ['garden'])
+    """
+    found = []
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        found.append(word[:-1])
+        if word.endswith("ies"):
+            found.append(f"{word[:-3]}y")
+        elif word.endswith(("ches", "shes", "xes", "sses", "zes", "oes")):
+            found.append(word[:-2])
+        elif word.endswith("ves"):
+            found += [f"{word[:-3]}f", f"{word[:-3]}fe"]
+    elif len(word) > 2 and word.endswith("y") and word[-2] not in "aeiou":
+        found.append(f"{word[:-1]}ies")
+    elif word.endswith("f"):
+        found.append(f"{word[:-1]}ves")
+    elif word.endswith("fe"):
+        found.append(f"{word[:-2]}ves")
+    return found or [f"{word}s"]
+
+
+def finds_beginnings(word: str) -> bool:
+    """Whether a typed word also finds words that begin with it: not where nearly all would."""
+    return len(word) >= PREFIX_FROM or not word.isascii()
+
+
+FIELDS = ("tags", "suggested", "folders", "files", "camera")
+"""The columns of the index."""
+_CHUNK = 500
+_SEPARATORS = re.compile(r"[/\\]")
+
+
+class Written(NamedTuple):
+    """What is written about a picture: names as they stand, by field."""
+
+    tags: tuple[str, ...] = ()
+    suggested: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    camera: tuple[str, ...] = ()
+
+    def document(self) -> tuple[str, ...]:
+        """A row of the index."""
+        return tuple(" ".join(map(spread, names)) for names in self)
+
+
+PutDocuments = Callable[[Transaction, Mapping[int, tuple[str, ...]]], None]
+"""Writes documents of pictures that have none, by id: each database has an index of its own."""
+
+
+def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
+    """Inside a transaction: write the documents that it left out of date."""
+    while stale := [
+        row[0] for row in c.execute("SELECT image FROM written_stale LIMIT ?", (_CHUNK,))
+    ]:
+        marks = [(image,) for image in stale]
+        found = read_written(c, stale)
+        c.executemany("DELETE FROM written WHERE rowid = ?", marks)
+        put_documents(c, {image: one.document() for image, one in found.items()})
+        refresh_moments(c, stale)
+        # Tags, folders and dates are what other engines filter by.
+        note_unshipped(c, stale)
+        c.executemany("DELETE FROM written_stale WHERE image = ?", marks)
+
+
+def read_written(c: Transaction, images: Sequence[int]) -> dict[int, Written]:
+    """What is written about some pictures (at most 500), as the tables have it; by id."""
+    marks = ", ".join("?" * len(images))
+    found: dict[int, dict[str, dict[str, None]]] = {
+        row[0]: {field: {} for field in FIELDS}
+        for row in c.execute(f"SELECT id FROM images WHERE id IN ({marks}) ORDER BY id", images)
+    }
+    rows = c.execute(
+        f"SELECT image, tag, source FROM tags WHERE image IN ({marks}) ORDER BY 1, 2", images
+    )
+    for image, tag, source in rows:
+        found[image]["suggested" if source == "suggested" else "tags"][tag] = None
+    roots = [row[0] for row in c.execute("SELECT path FROM roots ORDER BY length(path), path")]
+    rows = c.execute(f"SELECT image, path FROM files WHERE image IN ({marks}) ORDER BY 2", images)
+    for image, path in rows:
+        folders, name = names_of_path(path, roots)
+        found[image]["folders"] |= dict.fromkeys(folders)
+        found[image]["files"][name] = None
+    for image, camera in c.execute(
+        f"SELECT image, camera FROM cameras WHERE image IN ({marks})", images
+    ):
+        found[image]["camera"][camera] = None
+    rows = c.execute(
+        f"SELECT id, metadata FROM images WHERE id IN ({marks}) AND metadata <> '{{}}'", images
+    )
+    for image, text in rows:
+        said = _camera_of(text)
+        if said:
+            found[image]["camera"][said] = None
+    return {
+        image: Written(*(tuple(fields[field]) for field in FIELDS))
+        for image, fields in found.items()
+    }
+
+
+def _camera_of(metadata: str) -> str | None:
+    """A camera that somebody's own metadata names."""
+    try:
+        found = json.loads(metadata).get("camera")
+    except (ValueError, AttributeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def names_of_path(path: str, roots: Iterable[str]) -> tuple[list[str], str]:
+    """Names of the folders of a file, from what was added downwards, and its own name.
+
+    Folders above what was added say where a collection lies, and nothing about its pictures.
+    ``roots`` come shortest first: of nested ones the outermost counts.
+    """
+    parts = [part for part in _SEPARATORS.split(path) if part]
+    folders, name = parts[:-1], parts[-1] if parts else ""
+    for root in roots:
+        above = [part for part in _SEPARATORS.split(root) if part]
+        if parts == above:
+            return folders[-1:], name
+        if parts[: len(above)] == above:
+            return folders[max(len(above) - 1, 0) :], name
+    return folders[-1:], name
+
+
+MOST = 200_000
+"""Pictures that one word finds in one field, at most: a word that all have tells none apart."""
+
+Ids = NDArray[np.int64]
+
+
+def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: bool) -> Ids:
+    """Ids of the pictures that have one of the words in a field, ascending.
+
+    With ``beginnings`` words that begin with the first one count too.
+    """
+    assert field in FIELDS
+    return np.array(store.catalog.find_words(field, words, beginnings, MOST), np.int64)
+
+
+def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
+    """Ids of the pictures taken in one of some spans [from, to), ascending; ISO dates."""
+    found: set[int] = set()
+    for first, end in spans:
+        rows = store.all("SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end))
+        found |= {row[0] for row in rows}
+    return np.array(sorted(found), np.int64)
+
+
+def find_month(store: Store, month: int) -> Ids:
+    """Ids of the pictures taken in a month of any year, ascending."""
+    rows = store.all(
+        "SELECT image FROM moments WHERE substr(moment, 6, 2) = ? ORDER BY image",
+        (f"{month:02d}",),
+    )
+    return np.fromiter((row[0] for row in rows), np.int64, len(rows))
+
+
+def find_tag(store: Store, tag: str) -> dict[int, bool]:
+    """Pictures with a tag, and whether it stands (or is only suggested)."""
+    rows = store.all("SELECT image, source <> 'suggested' FROM tags WHERE tag = ?", (tag,))
+    return {row[0]: bool(row[1]) for row in rows}
+
+
+def tag_names(store: Store, most: int) -> list[str]:
+    """The most frequent tags."""
+    rows = store.all(
+        "SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?", (most,)
+    )
+    return [row[0] for row in rows]
+
+
+def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
+    """What is written about pictures, by id."""
+    found: dict[int, Written] = {}
+    for part in parts(list(images)):
+        with store.telling():
+            found |= read_written(store.connection, part)
+    return found
+
+
+def loose_words(store: Store) -> list[str]:
+    """Documents that are not what the tables say; empty when all is well."""
+    wrong = [f"picture {row[0]} is out of date in the index of words"
+             for row in store.all("SELECT image FROM written_stale")]  # fmt: skip
+    held = {
+        row[0]: tuple(row[1:])
+        for row in store.all(f"SELECT rowid, {', '.join(FIELDS)} FROM written")
+    }
+    due = {
+        image: one.document() for image, one in written_about(store, sorted(store.ids())).items()
+    }
+    wrong += [
+        f"picture {image} is not in the index of words as it is written about"
+        for image in sorted(held.keys() | due.keys())
+        if held.get(image) != due.get(image)
+    ]
+    return wrong + store.check_index_of_words()
+
+
+def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str, bytes]:
+    """What a model made of texts, as far as it is kept."""
+    found: dict[str, bytes] = {}
+    for part in parts(list(texts)):
+        rows = store.all(
+            f"""SELECT text, vector, sum FROM text_vectors
+                WHERE model = ? AND text IN ({marks(part)})""",
+            (model, *part),
+        )
+        # One that is not what was written is made again.
+        found |= {
+            text: bytes(vector)
+            for text, vector, due in rows
+            if blob_sum(vector, model, text) == due
+        }
+    return found
+
+
+def keep_text_vectors(store: Store, model: str, vectors: Mapping[str, bytes]) -> None:
+    """Keep what a model made of texts, where that is possible; what older models made goes.
+
+    Whoever only searches may not be allowed to write, and must not wait for who does: vectors that
+    are not kept are made again next time.
+    """
+    with suppress(CollectionError, sqlite3.OperationalError), store.write() as c:
+        c.execute("DELETE FROM text_vectors WHERE model <> ?", (model,))
+        c.executemany(
+            "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?, ?)",
+            [(model, text, one, blob_sum(one, model, text)) for text, one in vectors.items()],
+        )
+
+
+def sample_ids(store: Store, n: int, most: int) -> list[int]:
+    """At most so many ids of the first ``n`` pictures, evenly spaced."""
+    step = max(1, -(-n // most))
+    rows = store.all(
+        """SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place
+                           FROM images ORDER BY id LIMIT ?) AS numbered
+           WHERE place % ? = 0""",
+        (n, step),
+    )
+    return [row[0] for row in rows]
