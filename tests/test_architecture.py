@@ -57,7 +57,7 @@ PRODUCT = [
     {"engines"},
     {"vision"},
     {"images"},
-    {"parts"},
+    {"parts", "plugins"},
     {"errors", "lazy_imports", "_version"},
 ]
 LEVEL = {

@@ -196,9 +196,9 @@ def make_pages(app: Sphinx, config: Any) -> None:
     from describe import description
 
     write(folder / "http.md", http_page(json.loads(description())))
-    from likewise.cli.app import app as commands
+    from likewise.cli.app import whole_app
 
-    write(folder / "cli.md", command_page(commands))
+    write(folder / "cli.md", command_page(whole_app()))
 
 
 # Pages of the repository's root that the site has under another name.

@@ -143,7 +143,7 @@ def test_one_command_is_built_and_all_are_known() -> None:
     assert not small.registered_groups
     assert [one.name for one in _app_for(["tags"]).registered_groups] == ["tags"]
     for arguments in ([], ["--help"], ["--debug", "info"], ["inof"]):
-        assert _app_for(arguments) is app
+        assert set(app.registered_commands) <= set(_app_for(arguments).registered_commands)
     # Asking for one leaves the others where they are.
     assert len(app.registered_commands) > 20
     assert all(_app_for([name]) is not app for name in BRIEF)

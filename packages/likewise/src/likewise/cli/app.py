@@ -49,6 +49,7 @@ from likewise.cli.output import printable, say
 from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
+from likewise.plugins import COMMANDS, load, load_all, points_of
 from likewise_methods.kernels import tell_before_compiling
 
 app = typer.Typer(
@@ -93,6 +94,7 @@ for _panel, _commands in {
         maintenance.export,
         maintenance.refresh,
         maintenance.retrain,
+        maintenance.plugins,
         shipping.push,
         shipping.engine,
         moving.move,
@@ -166,7 +168,7 @@ def _app_for(arguments: list[str]) -> typer.Typer:
     commands = [one for one in app.registered_commands if _name_of(one) == wanted]
     groups = [one for one in app.registered_groups if one.name == wanted]
     if not commands and not groups:
-        return app
+        return whole_app(wanted)
     for command in commands:
         command.help = _help_of(command)
     for group in groups:
@@ -176,6 +178,25 @@ def _app_for(arguments: list[str]) -> typer.Typer:
     small = copy.copy(app)
     small.registered_commands, small.registered_groups = commands, groups
     return small
+
+
+def whole_app(wanted: str = "") -> typer.Typer:
+    """The app with the command that a plug-in provides, or with all of them for the list."""
+    if not wanted.startswith("-") and wanted in points_of(COMMANDS):
+        provided = {wanted: load(COMMANDS, wanted)}
+    else:
+        provided, skipped = load_all(COMMANDS)
+        for one in skipped:
+            say(f"skipped: {printable(one.error or one.name)}", err=True, dim=True)
+    whole = copy.copy(app)
+    whole.registered_commands = list(app.registered_commands)
+    whole.registered_groups = list(app.registered_groups)
+    for name, value in provided.items():
+        if isinstance(value, typer.Typer):
+            whole.add_typer(value, name=name, rich_help_panel="Plug-ins")
+        else:
+            whole.command(name, rich_help_panel="Plug-ins")(value)
+    return whole
 
 
 def _help_of(command: CommandInfo) -> str:

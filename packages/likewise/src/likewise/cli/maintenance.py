@@ -90,6 +90,25 @@ def _tell_places(said: dict[str, Any]) -> None:
         )
 
 
+def plugins(json_: Json = False) -> None:
+    """List the installed plug-ins; exit code 1 if one cannot be loaded."""
+    from likewise.plugins import list_plugins
+
+    found = list_plugins()
+    if json_:
+        echo_json([vars(one) for one in found])
+    elif not found:
+        say("no plug-ins are installed")
+    else:
+        rows = [
+            (one.group.removeprefix("likewise."), one.name, one.package, one.error or "ok")
+            for one in found
+        ]
+        echo_table(("kind", "name", "package", "state"), rows)
+    if any(one.error for one in found):
+        raise typer.Exit(1)
+
+
 def verify(
     collection: Where = DEFAULT,
     against: Annotated[

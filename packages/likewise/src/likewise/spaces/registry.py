@@ -10,11 +10,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-import sys
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,8 @@ from likewise.errors import (
     SpaceKindClash,
     UnknownSpaceKind,
 )
+from likewise.plugins import SPACES, package_of, points_of
 from likewise.spaces.base import Pixels, Recipe, Space
-
-GROUP = "likewise.spaces"
 
 _BUILT_IN = {
     "words": ("likewise.spaces.words", "WordsSpace"),
@@ -70,16 +67,14 @@ class UnavailableSpace(Space):
 
 def kind_names() -> list[str]:
     """The features a recipe may name, those of this package first."""
-    return [*_BUILT_IN, *sorted(set(_find_entry_points(tuple(sys.path))) - set(_BUILT_IN))]
+    return [*_BUILT_IN, *sorted(set(points_of(SPACES)) - set(_BUILT_IN))]
 
 
 def find_kind(feature: Any) -> type[Space]:
     """The class of a feature, or an error that says what is wrong with the packages here."""
     if isinstance(feature, str) and feature in _BUILT_IN:
         return _import_built_in(feature)
-    brought = (
-        _find_entry_points(tuple(sys.path)).get(feature, ()) if isinstance(feature, str) else ()
-    )
+    brought = points_of(SPACES).get(feature, ()) if isinstance(feature, str) else ()
     if not brought:
         raise UnknownSpaceKind(
             f"feature is {feature!r}; one of {', '.join(kind_names())} expected, or install the "
@@ -88,7 +83,7 @@ def find_kind(feature: Any) -> type[Space]:
     if len(brought) > 1:
         raise SpaceKindClash(
             f"feature {feature!r} is brought by several packages: "
-            f"{', '.join(map(_package, brought))}; uninstall all but one"
+            f"{', '.join(map(package_of, brought))}; uninstall all but one"
         )
     return _load(brought[0])
 
@@ -97,12 +92,10 @@ def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
     """(kind of vector, whole recipe) of what a user asked for, or a clear refusal."""
     feature = recipe.get("feature")
     found = find_kind(feature)
-    strangers = (
-        _find_entry_points(tuple(sys.path)).get(str(feature), ()) if feature in _BUILT_IN else ()
-    )
+    strangers = points_of(SPACES).get(str(feature), ()) if feature in _BUILT_IN else ()
     if strangers:
         raise SpaceKindClash(
-            f"feature {feature!r} is Likewise's own, and {', '.join(map(_package, strangers))} "
+            f"feature {feature!r} is Likewise's own, and {', '.join(map(package_of, strangers))} "
             "brings another of that name; uninstall it, or rename its entry point"
         )
     whole = found.validate(recipe)
@@ -171,22 +164,12 @@ def _import_built_in(feature: str) -> type[Space]:
     return found
 
 
-@lru_cache(maxsize=4)
-def _find_entry_points(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Entry points by feature; looked up once for each ``sys.path``, as a search asks for them."""
-    found: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=GROUP):
-        if point not in found.get(point.name, ()):
-            found[point.name] = (*found.get(point.name, ()), point)
-    return found
-
-
 def _load(point: EntryPoint) -> type[Space]:
     try:
         found = point.load()
     except Exception as error:
         raise BrokenSpaceKind(
-            f"feature {point.name!r} cannot be loaded from {_package(point)} ({point.value}): "
+            f"feature {point.name!r} cannot be loaded from {package_of(point)} ({point.value}): "
             f"{type(error).__name__}: {error}; repair or uninstall it"
         ) from error
     wrong = None
@@ -198,12 +181,8 @@ def _load(point: EntryPoint) -> type[Space]:
         wrong = f"has the feature {getattr(found, 'feature', None)!r}"
     if wrong is not None:
         raise BrokenSpaceKind(
-            f"feature {point.name!r}: {point.value} of {_package(point)} {wrong}; repair or "
+            f"feature {point.name!r}: {point.value} of {package_of(point)} {wrong}; repair or "
             "uninstall it"
         )
     kind: type[Space] = found
     return kind
-
-
-def _package(point: EntryPoint) -> str:
-    return point.value.partition(":")[0] if point.dist is None else point.dist.name
