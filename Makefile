@@ -2,6 +2,7 @@
 #   make setup        create .venv with the project and its test extras
 #   make test         lint, type-check, test
 #   make test-slow    the tests that take seconds: views of the page, second processes, slow pictures
+#   make test-methods  likewise-methods alone: an environment with its five dependencies, its tests
 #   make test-machines  the rooms that compute, under several processors' arithmetic (RESUME=1)
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9, of failing disks, of random histories, bytes and requests (ROUNDS=500)
@@ -31,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes: each would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup test test-slow test-machines services test-postgres lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
+.PHONY: setup test test-slow test-methods test-machines services test-postgres lint types unit demo trust page-tools check-page browser screenshots frames readers docs docs-setup release-check lock clean bench-setup
 
 # The stamp ties the environment to what it was built from.
 $(VENV)/.stamp: pyproject.toml requirements.lock $(wildcard packages/*/pyproject.toml)
@@ -65,6 +66,17 @@ unit: setup
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow $(ARGS)
+
+# An environment without the product, so that nothing of the methods can need it.
+METHODS := .venv-methods
+$(METHODS)/.stamp: packages/likewise-methods/pyproject.toml requirements.lock
+	test -x $(METHODS)/bin/python || $(PYTHON) -m venv $(METHODS)
+	$(METHODS)/bin/python -m pip install --quiet --constraint requirements.lock --editable packages/likewise-methods pytest hypothesis
+	touch $@
+
+test-methods: export OPENBLAS_NUM_THREADS := 1
+test-methods: $(METHODS)/.stamp
+	env -u PYTHONPATH $(METHODS)/bin/python -m pytest -o addopts="--doctest-modules --strict-markers --strict-config -q -ra" -m "not slow" $(or $(ARGS),tests/methods packages/likewise-methods)
 
 # Each library chooses code for the processor it finds; here it is told to choose otherwise.
 test-machines: setup
@@ -144,4 +156,4 @@ lock: setup
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache $(NODE) $(PAGE)/made docs/api docs/gallery
+	rm -rf $(VENV) $(METHODS) build dist .pytest_cache .mypy_cache .ruff_cache $(NODE) $(PAGE)/made docs/api docs/gallery

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile
 from tests.methods.solis.data import collection, triplets_of
 

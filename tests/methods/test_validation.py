@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.errors import InvalidInput
 from likewise_methods import validation as check
+from likewise_methods.errors import InvalidInput
 from likewise_methods.sparse_rows import canonical_rows
 
 TRUE = np.bool_(True)

@@ -8,6 +8,8 @@ import pytest
 from PIL import Image
 
 from benchmarks.readers.oxford import read_oxford
+from likewise_methods.evaluation.datasets import data_root
+from likewise_methods.evaluation.protocols import evaluate
 from tests.benchmarks.readers.test_readers_support import development, grow, refusal
 
 PRESENT = {
@@ -141,3 +143,14 @@ def test_what_is_missing_is_named(keble: Path, tmp_path: Path) -> None:
 def test_a_query_photo_that_is_none(keble: Path) -> None:
     (keble / "images" / "keble_000001.jpg").write_bytes(b"not a photo")
     assert "the query picture cannot be measured" in refusal(read_oxford, keble)
+
+
+@pytest.mark.data
+def test_the_official_queries_of_a_partial_oxford() -> None:
+    root = data_root()
+    if root is None or not (root / "oxford1k").is_dir():
+        pytest.skip("oxford1k is not there")
+    data = read_oxford(root / "oxford1k")
+    scores = evaluate(data.queries, lambda q: sorted(data.paths), keep_query=True)
+    assert len(scores.average_precisions) + len(scores.skipped) == 55
+    assert 0 < len(scores.average_precisions) <= 10

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.aggregate import VLAD
 from likewise_methods.coding.fisher import FisherVector
 from likewise_methods.coding.mixture import Mixture, fit_mixture
+from likewise_methods.errors import InvalidInput
 
 WIDTH = 8
 

@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.bow import BagOfWords, Weighting, count
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile
 
 N_WORDS = 6

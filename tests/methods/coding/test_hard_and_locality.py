@@ -7,9 +7,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.hard import VQ
 from likewise_methods.coding.locality import LLC
+from likewise_methods.errors import InvalidInput
 
 WIDTH = 12
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.hard import VQ
 from likewise_methods.coding.locality import LLC
 from likewise_methods.coding.pooling import MaxPooling
 from likewise_methods.coding.pyramid import SpatialPyramid
+from likewise_methods.errors import InvalidInput
 
 
 class Pairs:

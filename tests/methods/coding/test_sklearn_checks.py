@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.bow import BagOfWords
 from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.errors import InvalidInput
 
 _WORDING = "refused with InvalidInput, a ValueError, in other words than scikit-learn's"
 EXPECTED = {

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.vocabulary import Vocabulary
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile
 from likewise_methods.neighbours.hnsw import HNSW
 

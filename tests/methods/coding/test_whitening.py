@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.whitening import Whitening
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile
 
 

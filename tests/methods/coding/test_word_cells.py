@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from likewise.errors import InvalidInput
 from likewise_methods.coding.vocabulary import Vocabulary
 from likewise_methods.coding.word_cells import WordCells
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 Floats = NDArray[np.float32]

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.readers.oxford import read_oxford
-from likewise.errors import InvalidInput
-from likewise_methods.evaluation.datasets import RetrievalQuery, RetrievalSet, data_root
+from likewise_methods.errors import InvalidInput
+from likewise_methods.evaluation.datasets import RetrievalQuery, RetrievalSet
 from likewise_methods.evaluation.protocols import evaluate, leave_one_out, positives_in_turn
 
 
@@ -50,17 +49,6 @@ def test_the_official_score_keeps_the_query() -> None:
     assert evaluate([query], lambda q: ranking).mean == 0.5
     kept = evaluate([query], lambda q: ranking, keep_query=True).mean
     assert kept == pytest.approx((1 / 2 + 2 / 3) / 2)
-
-
-@pytest.mark.data
-def test_the_official_queries_of_a_partial_oxford() -> None:
-    root = data_root()
-    if root is None or not (root / "oxford1k").is_dir():
-        pytest.skip("oxford1k is not there")
-    data = read_oxford(root / "oxford1k")
-    scores = evaluate(data.queries, lambda q: sorted(data.paths), keep_query=True)
-    assert len(scores.average_precisions) + len(scores.skipped) == 55
-    assert 0 < len(scores.average_precisions) <= 10
 
 
 def test_groups_weigh_alike_in_the_mean_of_groups() -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from likewise.errors import InvalidInput
 from likewise_methods import sparse_rows as _csr
+from likewise_methods.errors import InvalidInput
 from likewise_methods.index.few import NO_ROWS, FewRows
 from likewise_methods.index.inverted import InvertedIndex
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.index import files
 from likewise_methods.index.blocks import Block
 from likewise_methods.index.errors import DamagedIndex

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.index.inverted import InvertedIndex
 from tests.methods.index.reference import DictIndex, assert_same, random_rows
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.inverted import InvertedIndex
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from benchmarks.vocabulary.exact_kmeans import exact_kmeans
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours._faiss import threads
 from likewise_methods.neighbours.container import DamagedFile, save_arrays
 from likewise_methods.neighbours.exact import Exact
@@ -245,11 +244,6 @@ def test_parameters_are_checked_by_build(make: Make, wrong: dict[str, Any]) -> N
     index = make(**wrong)
     with pytest.raises(InvalidInput, match=name):
         index.build(np.ones((3, 2)))
-
-
-def test_exact_kmeans_refuses_too_few_rows() -> None:
-    with pytest.raises(InvalidInput, match="X has 2 rows"):
-        exact_kmeans(np.ones((2, 3)), 3)
 
 
 @pytest.mark.parametrize("metric", ["ip", "l2"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.ordinal.comparisons import ComparisonCounts, as_comparisons, count_said
 
 BAD: list[tuple[Any, int | None, str]] = [

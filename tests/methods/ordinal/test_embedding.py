@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.evaluation.metrics import triplet_error
 from likewise_methods.ordinal.embedding import OrdinalEmbedding
 from likewise_methods.ordinal.kernel_map import KernelMap

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.ordinal.kernel_map import KernelMap, squared_distances
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.ordinal.losses import CKL, GNMDS, STE, TSTE, loss_of
 
 ALL: list[Any] = [GNMDS(), STE(), TSTE(4.0), CKL(0.05)]

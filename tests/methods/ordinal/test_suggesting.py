@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.ordinal.embedding import OrdinalEmbedding
 from likewise_methods.ordinal.suggesting import suggest_comparisons
 from tests.methods.ordinal.data import triplets, truth

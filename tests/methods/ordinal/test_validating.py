@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.ordinal.comparisons import as_comparisons
 from likewise_methods.ordinal.embedding import OrdinalEmbedding
 from likewise_methods.ordinal.validating import (

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.psc.dictionary import new_words, train
 from likewise_methods.psc.product import ProductSparseCoder
 from likewise_methods.psc.product_split import columns

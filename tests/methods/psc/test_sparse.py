@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.psc.sparse import SparseCoder
 from tests.methods.psc.psc_reference import explicit_objective, optimum, unit_words
 

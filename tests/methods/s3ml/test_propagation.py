@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.s3ml.graph import _compare_few, knn_graph
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
 from likewise_methods.s3ml.propagation import constrained, push

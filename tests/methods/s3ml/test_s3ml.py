@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.s3ml.base import Euclidean, LearnedMetric, Mahalanobis
 from likewise_methods.s3ml.lrml import LRML
 from likewise_methods.s3ml.s3ml import S3ML

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
 from tests.methods.solvers.problems import columns, gap, objective, problem
 

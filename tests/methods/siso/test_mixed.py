@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
 from likewise_methods.siso.linear import LinearAnnotator
 from likewise_methods.siso.mixed import MixedAnnotator

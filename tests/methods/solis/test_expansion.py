@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.index.inverted import InvertedIndex
 from likewise_methods.solis.expansion import RULE, QueryRule, expand
 

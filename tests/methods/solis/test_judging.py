@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks.solis.data import generated
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.solis import judging
 from likewise_methods.solis.judging import judgement_triplets, lesson, profile_learner, within_reach
 
@@ -111,7 +110,7 @@ def test_a_lesson_with_liked_pictures_is_left_as_it_is():
 
 
 def test_a_random_negative_moves_less():
-    X, labels = generated(300, 5000, 300, seed=1, classes=10)
+    X, labels = own_words(5000, 300, n=300, classes=10)
     liked, disliked = judged(X, labels, 0)
     small = X[np.concatenate([[0], liked, disliked])]
     triplets = judgement_triplets(len(liked), len(disliked), seed=0)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.kernels import kernel
 from likewise_methods.solis import margin_kernels
 from likewise_methods.solis.margin_kernels import find_margin, margins, new_work

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile
 from likewise_methods.solis.solis import SOLIS
 from tests.methods.solis import reference

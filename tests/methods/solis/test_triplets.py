@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.solis.triplets import (
     count_conflicts,
     protocol_triplets,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.solis.oasis import OASIS
 from likewise_methods.solis.qpao import QPAO
 from likewise_methods.solis.solis import SOLIS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.solver import queries
 from likewise_methods.siso.solver.certificate import certify
 from likewise_methods.siso.solver.engine import lasso

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.solver.engine import lasso
 from likewise_methods.siso.solver.scan import Dictionary
 from tests.methods.solvers.problems import check_exact, columns, problem, violation

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.solver.cholesky import (
     append,
     backward,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.ordinal.losses import CKL, GNMDS, STE, TSTE
 from likewise_methods.ordinal.solver.batch import solve_batch, solve_lbfgs
 from likewise_methods.ordinal.solver.convex import points_of, project, solve_convex

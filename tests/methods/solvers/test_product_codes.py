@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.psc import certify, nonnegative_codes, product_codes
 from likewise_methods.psc.solver.codes import METHODS
 from likewise_methods.psc.solver.words import CODINGS

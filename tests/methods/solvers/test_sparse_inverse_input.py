@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
 
 NAN = np.array([[1.0, np.nan], [np.nan, 1.0]])

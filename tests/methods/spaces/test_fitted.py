@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise_methods.spaces import fitted
 from likewise_methods.spaces.fitted import FittedSpace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.spaces import local_metric
 from likewise_methods.spaces.local_metric import TOLD_BY_OTHERS, Lesson, LocalMetric
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.spaces import local_metric
 from likewise_methods.spaces.local_metric import (
     CHOOSE_FROM,
@@ -20,8 +20,8 @@ from likewise_methods.spaces.local_metric import (
     SESSION_JUDGEMENTS,
     LocalMetric,
 )
-from tests.product.collection.loop_reference import Lesson as Plain
-from tests.product.collection.loop_reference import ask
+from tests.methods.spaces.reference import Lesson as Plain
+from tests.methods.spaces.reference import ask
 
 WIDTH = 6
 SCALE = 0.03

@@ -28,8 +28,9 @@ from likewise.learning import log_lines, profile_states, replay
 from likewise_methods.spaces import local_metric
 from likewise_methods.spaces.local_metric import LocalMetric
 from tests import trials
+from tests.methods.spaces.reference import ask
 from tests.product.collection.loop_cases import SPACES, N, copied, forgotten, outside, rows
-from tests.product.collection.loop_reference import Log, ask
+from tests.product.collection.loop_reference import Log
 from tests.product.private import states_of
 
 EXAMPLES = max(int(os.environ.get("LIKEWISE_TRUST_ROUNDS", "0")) // 2, 12)

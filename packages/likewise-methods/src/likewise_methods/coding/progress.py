@@ -1,32 +1,24 @@
-"""The bar that a coder shows while it learns, or the caller's own function in its place."""
+"""Show the progress of a fit: one line on stderr, or the caller's own function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable
 
 Report = Callable[[int, int, float], None]
-"""Told of rounds done, of how many, and the value they brought."""
+"""A function of (round, rounds, value)."""
 
 
-@contextmanager
-def reporting(
-    progress: bool | Report, total: int, what: str, value: str
-) -> Iterator[Report | None]:
-    """The function that shows progress, for as long as the bar (if any) is open."""
+def reporter(progress: bool | Report, what: str, value: str) -> Report | None:
+    """Return the function to call after each round; None to show nothing."""
     if not isinstance(progress, bool):
-        yield progress
-        return
+        return progress
     if not progress:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
+        return None
 
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=total)
+    def show(done: int, total: int, now: float) -> None:
+        sys.stderr.write(f"\r{what} {done}/{total}, {value} {now:.4g}")
+        sys.stderr.write("\n" if done == total else "")
+        sys.stderr.flush()
 
-        def show(done: int, _: int, now: float) -> None:
-            bar.update(task, completed=done, description=f"{what}, {value} {now:.4g}")
-
-        yield show
+    return show

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from likewise_methods.coding.kmeans import approximate_kmeans
-from likewise_methods.coding.progress import Report, reporting
+from likewise_methods.coding.progress import Report, reporter
 from likewise_methods.coding.reservoir import Reservoir
 from likewise_methods.coding.word_cells import WordCells
 from likewise_methods.errors import InvalidInput
@@ -68,7 +68,7 @@ class Vocabulary(Estimator):
     n_threads : int, default=1
         Threads for training and assignment.
     progress : bool or callable, default=False
-        True for a progress bar, or a function of (round, rounds, mean squared error).
+        True prints to stderr, or a function of (round, rounds, mean squared error).
 
     Attributes
     ----------
@@ -157,16 +157,15 @@ class Vocabulary(Estimator):
             raise InvalidInput(
                 f"{len(sample)} descriptors for {n_words} words; at least one a word expected"
             )
-        with reporting(self.progress, n_iter, "visual words", "error") as report:
-            words, history = approximate_kmeans(
-                sample,
-                n_words,
-                n_iter=n_iter,
-                n_near=n_near,
-                rng=rng,
-                n_threads=n_threads,
-                report=report,
-            )
+        words, history = approximate_kmeans(
+            sample,
+            n_words,
+            n_iter=n_iter,
+            n_near=n_near,
+            rng=rng,
+            n_threads=n_threads,
+            report=reporter(self.progress, "visual words", "error"),
+        )
         del sample
         self.history_ = history
         self.distortion_ = history[-1]

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from likewise_methods.coding.progress import Report, reporting
+from likewise_methods.coding.progress import Report, reporter
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Transformer, not_fitted
 from likewise_methods.kernels import kernel
@@ -66,7 +66,7 @@ class ProductSparseCoder(Transformer):
     n_threads : int, default=1
         Threads for coding.
     progress : bool or callable, default=False
-        True for a progress bar, or a function of (round, rounds, mean objective).
+        True prints to stderr, or a function of (round, rounds, mean objective).
 
     Attributes
     ----------
@@ -156,16 +156,15 @@ class ProductSparseCoder(Transformer):
                     f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
                     "one a word expected"
                 )
-            with reporting(self.progress, n_iter, "codebook", "objective") as report:
-                self.codebooks_, self.history_ = train(
-                    [_part(X, part) for part in parts],
-                    self.n_words,
-                    self._training,
-                    alpha=float(self.alpha),
-                    n_iter=n_iter,
-                    random_state=self.random_state,
-                    report=report,
-                )
+            self.codebooks_, self.history_ = train(
+                [_part(X, part) for part in parts],
+                self.n_words,
+                self._training,
+                alpha=float(self.alpha),
+                n_iter=n_iter,
+                random_state=self.random_state,
+                report=reporter(self.progress, "codebook", "objective"),
+            )
         self._paths, self._parts = ProductPaths(self.codebooks_), parts
         self.n_features_in_ = X.shape[1]
         return self

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from likewise_methods.coding.progress import Report, reporting
+from likewise_methods.coding.progress import Report, reporter
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Transformer, not_fitted
 from likewise_methods.psc.dictionary import train
@@ -51,7 +51,7 @@ class SparseCoder(Transformer):
     n_threads : int, default=1
         Threads for coding.
     progress : bool or callable, default=False
-        True for a progress bar, or a function of (round, rounds, mean objective).
+        True prints to stderr, or a function of (round, rounds, mean objective).
 
     Attributes
     ----------
@@ -129,16 +129,15 @@ class SparseCoder(Transformer):
                     f"{len(X)} training vectors (samples) for {self.n_words} words; at least "
                     "one a word expected"
                 )
-            with reporting(self.progress, n_iter, "codebook", "objective") as report:
-                books, history = train(
-                    [X],
-                    self.n_words,
-                    self._training,
-                    alpha=float(self.alpha),
-                    n_iter=n_iter,
-                    random_state=self.random_state,
-                    report=report,
-                )
+            books, history = train(
+                [X],
+                self.n_words,
+                self._training,
+                alpha=float(self.alpha),
+                n_iter=n_iter,
+                random_state=self.random_state,
+                report=reporter(self.progress, "codebook", "objective"),
+            )
             words = books[0]
         self.codebook_, self.history_ = words, history
         self._paths = self._word_paths(words)

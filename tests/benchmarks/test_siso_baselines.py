@@ -19,9 +19,9 @@ from benchmarks.siso.baselines.lnp import LNP
 from benchmarks.siso.baselines.lsmp import LSMPLike
 from benchmarks.siso.baselines.ridge import RidgeAnnotator
 from benchmarks.siso.baselines.svm import SVMAnnotator
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
-from tests.methods.siso import baseline_reference as plain
+from tests.benchmarks import siso_baseline_reference as plain
 
 RNG = np.random.default_rng(0)
 CENTRES = RNG.standard_normal((3, 8))

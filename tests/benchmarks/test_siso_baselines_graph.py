@@ -13,10 +13,10 @@ from benchmarks.siso.baselines.lnp import LNP
 from benchmarks.siso.baselines.lsmp import LSMPLike
 from benchmarks.siso.baselines.propagation import consistent, entropic, normalise_graph
 from benchmarks.siso.baselines.transductive import GraphBaseline
-from likewise.errors import InvalidInput
+from likewise_methods.errors import InvalidInput
 from likewise_methods.neighbours.exact import Exact
-from tests.methods.siso import baseline_reference as plain
-from tests.methods.siso.test_baselines import CLASS, Q, X, Y
+from tests.benchmarks import siso_baseline_reference as plain
+from tests.benchmarks.test_siso_baselines import CLASS, Q, X, Y
 
 # The kernels take float32 rows; the formulas are worked out on the very same numbers.
 ROWS = plain.unit(np.concatenate([X, Q])).astype(np.float32)
