@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.catalog import filters, jobs, segments, thumbnail_packs, thumbnails
+from likewise.catalog import filters, jobs, segments
 from likewise.catalog.sqlite_catalog import connect
-from likewise.catalog.thumbnail_packs import packs_in
 from likewise.errors import CollectionError
 from likewise.images import jpegs
 from likewise.ingest import pool, worker_process
@@ -166,25 +165,6 @@ def test_windows_is_not_asked_for_ever(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(PermissionError):
         write_whole(path, b"new")
     assert os.listdir(tmp_path) == []
-
-
-def test_windows_removes_no_pack_that_somebody_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It goes the next time."""
-
-    def held(path: Any) -> None:
-        raise PermissionError(errno.EACCES, "used by another process", str(path))
-
-    whole = b"\xff\xd8\xff whole \xff\xd9"
-    thumbnails.put_thumbnail(tmp_path, b"key", whole, 320)
-    with monkeypatch.context() as patch:
-        patch.setattr(thumbnail_packs, "os", Elsewhere(os, unlink=held))
-        thumbnails.prune(tmp_path, 0)
-    packs = packs_in(tmp_path / thumbnails.FOLDER)
-    assert packs.get((b"key", 320)) == whole
-    thumbnails.prune(tmp_path, 0)
-    assert packs.get((b"key", 320)) is None
 
 
 def test_windows_leaves_every_jpeg_to_pillow(monkeypatch: pytest.MonkeyPatch) -> None:

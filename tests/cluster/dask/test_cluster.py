@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from likewise.catalog.thumbnail_packs import packs_in
+from likewise.catalog.thumbnails import cache_of
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
@@ -199,8 +199,8 @@ def contents(root: Path) -> dict[str, Any]:
     for space, number, width, n_pictures, files in generations:
         learned = {key: learned_of(key, root / name) for key, name in json.loads(files).items()}
         found[f"{space} {number}"] = width, n_pictures, learned
-    packs = packs_in(root / "thumbnails")
-    found["thumbnails"] = {key: packs.get(key) for key in packs.kept()}
+    cache = cache_of(root)
+    found["thumbnails"] = {key: cache.get(key) for key in cache.stored()}
     return found
 
 

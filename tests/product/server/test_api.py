@@ -19,7 +19,8 @@ from PIL import Image
 
 from likewise._version import __version__
 from likewise.catalog.jobs import lease
-from likewise.catalog.thumbnail_packs import packs_in
+from likewise.catalog.sqlite_catalog import SQLiteCatalog
+from likewise.catalog.thumbnails import cache_of
 from likewise.collection.collection import Collection
 from likewise.learning.searcher import Searcher
 from likewise.server import schemas, service
@@ -570,8 +571,29 @@ def test_thumbnails_carry_no_metadata_and_may_be_kept(client: Client, root: Path
     for side in (15, 1025, "x"):
         check_error(client.get(f"{about['thumbnail']}?side={side}"), 422, "invalid")
     # Small copies are no part of the collection: it is sound with them, and its size without.
-    assert len(packs_in(root / "thumbnails").kept()) > N
+    assert len(cache_of(root).stored()) > N
     assert client.post_json("/api/collection/verify", {}) == {"wrong": []}
+
+
+def test_a_thumbnail_costs_one_statement(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = f"/api/pictures/{client.ids()[0]}/thumbnail"
+    tag = client.get(place).headers["etag"]
+    asked: list[str] = []
+    for name in ("all", "one"):
+        really = getattr(SQLiteCatalog, name)
+
+        def counted(self: SQLiteCatalog, sql: str, *more: Any, really: Any = really) -> Any:
+            asked.append(sql)
+            return really(self, sql, *more)
+
+        monkeypatch.setattr(SQLiteCatalog, name, counted)
+    for headers, status in (({"if-none-match": tag}, 304), ({}, 200)):
+        asked.clear()
+        assert client.get(place, headers=headers).status_code == status
+        # What keeps events going asks for the revision now and then.
+        assert [sql for sql in asked if "revision" not in sql] == [
+            "SELECT hash FROM images WHERE id = ?"
+        ]
 
 
 def test_a_turned_picture_is_shown_upright(root: Path, tmp_path: Path) -> None:

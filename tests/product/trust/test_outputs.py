@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from likewise.catalog.thumbnail_packs import packs_in
+from likewise.catalog.thumbnails import cache_of
 from likewise.collection.collection import Collection
 from likewise.ingest import add as adding
 from likewise.server.access import GUESTS, cookie_name
@@ -68,10 +68,10 @@ def test_thumbnails_have_no_place(owner: Client, located: Likewise) -> None:
     for picture in owner.ids():
         for asked in ("thumbnail", "thumbnail?side=160"):
             assert_says_nothing(owner.get(f"/api/pictures/{picture}/{asked}").content)
-    packs = packs_in(located.folder / "photos.lw" / "thumbnails")
-    assert packs.kept()
-    for key in packs.kept():
-        assert_says_nothing(packs.get(key) or b"")
+    cache = cache_of(located.folder / "photos.lw")
+    assert cache.stored()
+    for key in cache.stored():
+        assert_says_nothing(cache.get(key) or b"")
 
 
 @pytest.mark.slow

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.catalog.thumbnail_packs import PACK, packs_in
+from likewise.catalog.thumbnails import FILE, cache_of
 from likewise.collection.collection import Collection
 from likewise.errors import MissingDecoder
 from likewise.images import decode as images
@@ -37,7 +39,7 @@ def test_another_picture_at_its_path_is_not_shown(root: Path, mine: Path, place:
     with client_of(root) as client:
         answer = client.get(f"/api/pictures/{client.ids()[-1]}/{place}")
         assert "not what it was; sync" in check_error(answer, 404, "lost_picture")
-        assert not packs_in(root / "thumbnails").kept()
+        assert not cache_of(root).stored()
 
 
 def test_a_file_that_was_only_touched_is_shown(root: Path, mine: Path) -> None:
@@ -71,10 +73,11 @@ def test_a_second_file_of_the_picture_is_shown_instead(
 def test_half_a_thumbnail_is_made_anew(client: Client, root: Path, rest: int) -> None:
     place = f"/api/pictures/{client.ids()[0]}/thumbnail"
     whole = client.get(place).content
-    (pack,) = (root / "thumbnails").glob(f"*{PACK}")
-    content = pack.read_bytes()
-    at = content.index(whole)
-    pack.write_bytes(content[:at] + whole[:rest] + bytes(len(whole[rest:])))
+    file = root / "thumbnails" / FILE
+    with closing(sqlite3.connect(file)) as c, c:
+        half = whole[:rest] + bytes(len(whole[rest:]))
+        changed = c.execute("UPDATE thumbnails SET content = ? WHERE content = ?", (half, whole))
+        assert changed.rowcount == 1
     assert client.get(place).content == whole
     Image.open(io.BytesIO(client.get(place).content)).load()
 

@@ -89,10 +89,15 @@ class Pictures:
         return listing.dates_of(self._store, ids)
 
     def content_key(self, picture: int) -> bytes:
-        """What names the content of a picture: the same bytes, the same key."""
-        key = self._store.hash_of(self.id_of(picture))
-        assert key is not None
+        """Return the digest of a picture's content."""
+        key = self._store.hash_of(picture)
+        if key is None:
+            raise UnknownPicture(f"there is no picture with id {picture}")
         return key
+
+    def content_keys(self, ids: Iterable[int]) -> Mapping[int, bytes]:
+        """Return the content digests of pictures by id; removed pictures are left out."""
+        return self._store.hashes(ids)
 
     def file_of(self, picture: int) -> str:
         """A file that holds the picture now: as large and as old as it was, else of the same

@@ -276,6 +276,22 @@ class Store:
         found = self.one("SELECT hash FROM images WHERE id = ?", (id_,))
         return None if found is None else bytes(found)
 
+    def hashes(self, ids: Iterable[int]) -> dict[int, bytes]:
+        """Return the content digests of the named pictures."""
+        found: dict[int, bytes] = {}
+        for part in parts(list(ids)):
+            rows = self.all(f"SELECT id, hash FROM images WHERE id IN ({marks(part)})", part)
+            found |= {row[0]: bytes(row[1]) for row in rows}
+        return found
+
+    def images_of_hashes(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
+        """Return the pictures that have one of these content digests."""
+        found: dict[bytes, int] = {}
+        for part in parts(list(hashes)):
+            rows = self.all(f"SELECT hash, id FROM images WHERE hash IN ({marks(part)})", part)
+            found |= {bytes(row[0]): row[1] for row in rows}
+        return found
+
     def sizes_among(self, sizes: Iterable[int]) -> set[int]:
         """Those of some sizes in bytes that pictures have."""
         asked = sorted(set(sizes))

@@ -217,23 +217,6 @@ def changed_since(store: Store, number: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def hashes_of(store: Store, ids: Iterable[int]) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
-    for part in parts(list(ids)):
-        rows = store.all(f"SELECT id, hash FROM images WHERE id IN ({marks(part)})", part)
-        found |= {row[0]: bytes(row[1]) for row in rows}
-    return found
-
-
-def images_of(store: Store, hashes: Iterable[bytes]) -> dict[bytes, int]:
-    """Pictures that are here, by what names their content."""
-    found: dict[bytes, int] = {}
-    for part in parts(list(hashes)):
-        rows = store.all(f"SELECT hash, id FROM images WHERE hash IN ({marks(part)})", part)
-        found |= {bytes(row[0]): row[1] for row in rows}
-    return found
-
-
 def refused_tags(store: Store, digest: bytes) -> set[str]:
     """Tags a person refused for a picture."""
     rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND accepted = 0", (digest,))

@@ -242,7 +242,7 @@ class Actions:
             vectors = _vectors_of(store, images)
             digests: dict[str, bytes] = {}
             if from_disk:
-                for image, digest in tag_tables.hashes_of(store, images).items():
+                for image, digest in store.hashes(images).items():
                     digests |= dict.fromkeys(store.files_of(image), digest)
             with store.write(durable=True) as c:
                 body = {"from_disk": from_disk}

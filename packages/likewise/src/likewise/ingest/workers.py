@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from likewise.catalog.content import digest_of, read_content
 from likewise.catalog.store import TRANSIENT
-from likewise.catalog.thumbnails import FIRST_SIDE, keep_thumbnail, make_thumbnail, put_thumbnail
+from likewise.catalog.thumbnails import FIRST_SIDE, make_thumbnail, put_thumbnail
 from likewise.errors import CannotDescribe, ImageError, UnreadableImage
 from likewise.images.decode import ImageInfo, decode
 from likewise.ingest.elsewhere import Elsewhere, Needs
@@ -113,9 +113,12 @@ def _describe(task: DescribeTask) -> PictureDescription:
     except (CannotDescribe, UnusableModel) as error:
         reason = f"cannot be described here ({error})"
         return _failed(candidate, f"{TRANSIENT}{reason}")
-    if task.thumbnails is not None:
-        keep_thumbnail(task.thumbnails, digest, picture.pixels, FIRST_SIDE)
-    thumbnail = make_thumbnail(picture.pixels, FIRST_SIDE) if task.carries_thumbnail else None
+    thumbnail = None
+    if task.carries_thumbnail or task.thumbnails is not None:
+        thumbnail = make_thumbnail(picture.pixels, FIRST_SIDE)
+    if task.thumbnails is not None and thumbnail is not None:
+        put_thumbnail(task.thumbnails, digest, thumbnail, FIRST_SIDE)
+        thumbnail = None
     keywords, remark = embedded_keywords(picture.packets)
     rating = embedded_rating(picture.packets.xmp)
     return PictureDescription(

@@ -118,11 +118,8 @@ class Maps:
                 self._sheets.move_to_end(key)
                 return self._sheets[key], True
         col = self._service.collection
-        rows = col.pictures.rows(images)
-        keys = [
-            (col.pictures.content_key(i) if i in rows else b"", partial(col.pictures.file_of, i))
-            for i in images
-        ]
+        found = col.pictures.content_keys(images)
+        keys = [(found.get(i, b""), partial(col.pictures.file_of, i)) for i in images]
         made, whole = sheet(col.root, keys, self._service.decoders.thumbnail)
         if not whole:
             return made, False

@@ -108,18 +108,18 @@ async def small(
     col, kept = service.collection, side_for(side)
 
     def respond() -> Response:
-        row = service.row_of(picture)
+        image = service.image_of(picture)
         guest = request.scope.get(GUEST)
-        if guest is not None and not service.shown_to_guests.may_see(guest, row.id):
+        if guest is not None and not service.shown_to_guests.may_see(guest, image):
             raise UnknownPicture("that picture is in none of your questions")
-        key = col.pictures.content_key(row.id)
+        key = col.pictures.content_key(image)
         return jpeg(
             request,
             f"{key.hex()}-{kept}",
             lambda: thumbnail(
                 col.root,
                 key,
-                lambda: col.pictures.file_of(row.id),
+                lambda: col.pictures.file_of(image),
                 kept,
                 service.decoders.thumbnail,
             ),
@@ -133,10 +133,10 @@ async def large(request: Request, service: Serving, picture: str) -> Response:
     """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
 
     def respond() -> Response:
-        row = service.row_of(picture)
-        key = service.collection.pictures.content_key(row.id)
+        image = service.image_of(picture)
+        key = service.collection.pictures.content_key(image)
         find = service.collection.pictures.file_of
-        return jpeg(request, f"{key.hex()}-large", lambda: _large(service, find(row.id)))
+        return jpeg(request, f"{key.hex()}-large", lambda: _large(service, find(image)))
 
     return await service.draw(respond, request)
 

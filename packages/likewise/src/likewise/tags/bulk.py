@@ -266,7 +266,7 @@ def undo_suggestions(c: Transaction, store: Store, action: int) -> SuggestionsUn
     """
     result = SuggestionsUndone(set(), set())
     changes = action_tables.suggestion_changes(store, action)
-    images = tag_tables.images_of(store, {one.hash for one in changes})
+    images = store.images_of_hashes({one.hash for one in changes})
     said = tag_tables.tags_by_source(store, SUGGESTED)
     back: list[tuple[int, str]] = []
     off: list[tuple[int, str]] = []

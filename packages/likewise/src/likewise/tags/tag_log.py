@@ -92,7 +92,7 @@ def write_line_within(
 
     The tags are suggested for the pictures ``suggested``, which withdrawing the line takes back.
     """
-    hashes = tag_tables.hashes_of(store, images)
+    hashes = store.hashes(images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
         raise CollectionError(f"picture {lost} left the collection; look again")
@@ -106,7 +106,7 @@ def write_line_within(
         return None
     body = {"pictures": sorted(d.hex() for d in spoken), "tags": list(tags), "source": source}
     if suggested:
-        further = tag_tables.hashes_of(store, suggested)
+        further = store.hashes(suggested)
         body["suggested"] = sorted(digest.hex() for digest in further.values())
         pairs = [(image, tag) for image in further for tag in tags]
         tag_tables.put_sources(c, SUGGESTED, pairs)
@@ -157,7 +157,7 @@ def put_back_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[by
     before = _words_before(c, store, line)
     for (digest, tag), word in before.items():
         tag_tables.put_word(c, digest, tag, word)
-    here = tag_tables.images_of(store, line.suggested).values()
+    here = store.images_of_hashes(line.suggested).values()
     tag_tables.drop_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
     pairs = {(digest, tag) for digest in line.pictures for tag in line.tags}
     back = {digest for digest, _ in before} | set(line.suggested)
@@ -180,7 +180,7 @@ def restore_within(c: Transaction, store: Store, withdrawal: int) -> bool:
             if now is None or now < line.number:
                 word = Word(line.kind == ACCEPT, line.source, line.number)
                 tag_tables.put_word(c, digest, tag, word)
-    here = tag_tables.images_of(store, line.suggested).values()
+    here = store.images_of_hashes(line.suggested).values()
     tag_tables.put_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
     return True
 
@@ -241,7 +241,7 @@ def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
     """The lines about tags, oldest first."""
     shown = tag_tables.lines(store, newest)
     gone = tag_tables.withdrawn_lines(store)
-    here = tag_tables.images_of(store, {digest for line in shown for digest in line.pictures})
+    here = store.images_of_hashes({digest for line in shown for digest in line.pictures})
     return [
         TagLogLine(
             line.number, line.kind, line.made,
