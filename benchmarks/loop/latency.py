@@ -20,7 +20,7 @@ from benchmarks import harness
 from benchmarks.collection.report import generate
 from likewise.catalog import log_tables
 from likewise.collection.collection import Collection
-from likewise.learning.log_lines import timestamp
+from likewise.learning.log import timestamp
 
 SIZES = (50_000, 1_000_000)
 JUDGEMENTS = 40

@@ -18,7 +18,8 @@ from likewise.errors import CollectionError, InvalidInput, LikewiseError, Unknow
 from likewise.ingest import add as adding
 from likewise.ingest import carry_over as carrying
 from likewise.ingest import generations as gen
-from likewise.learning import log_lines, profile_files, profile_states, subjects
+from likewise.learning import log as log_lines
+from likewise.learning import profile_files, profile_states, subjects
 from likewise.learning.fold import ImportedWeights
 from likewise.learning.reranker import ProfileReranker
 from likewise.search.query import query_row, resolve_query

@@ -24,7 +24,8 @@ from hypothesis.stateful import (
 )
 
 from likewise.collection.collection import Collection
-from likewise.learning import log_lines, profile_states, replay
+from likewise.learning import log as log_lines
+from likewise.learning import profile_states, replay
 from likewise_methods.spaces import local_metric
 from likewise_methods.spaces.local_metric import LocalMetric
 from tests import trials

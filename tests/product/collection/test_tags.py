@@ -217,7 +217,8 @@ def test_collections_of_before_keep_their_tags(tmp_path: Path) -> None:
             3: [("a", "user"), ("old", "user")],
         }
         assert tag_tables.changed_since(store, 0) == [1, 2, 3]
-        line = tag_log.write_line(store, [3], ["old"], "reject", "user")
+        with store.write(durable=True) as c:
+            line = tag_log.write_line_within(c, store, [3], ["old"], "reject", "user")
         assert store.tags_of(3) == [("a", "user")]
         tag_log.withdraw(store, line)
         assert store.tags_of(3) == [("a", "user"), ("old", "user")]

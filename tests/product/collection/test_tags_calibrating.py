@@ -11,6 +11,7 @@ import pytest
 from likewise.catalog.changes import put_setting
 from likewise.catalog.jobs import silent
 from likewise.collection.collection import Collection
+from likewise.errors import InvalidInput
 from likewise.tags import calibration as calibrating
 from likewise.tags import suggest as suggesting
 from likewise.tags.calibration import Calibration, CalibrationRun, measure_calibration
@@ -31,6 +32,11 @@ def col(tmp_path: Path) -> Iterator[Collection]:
         tag_some(made)
         made.tag(inside("red", 0), "first")
         yield made
+
+
+def outside_tagged(col: Collection) -> int:
+    """A picture without tags: rejecting one for it changes no evidence."""
+    return next(row.id for row in col.images() if not col.tags.of(row.id))
 
 
 def evidence_of(col: Collection) -> Evidence:
@@ -115,7 +121,8 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
         assert made.pictures == 23
         assert not made.is_stale(evidence_of(col).number, len(evidence_of(col)))
         assert runs_of(col) == {}
-        # For other processes, too.
+        # Stored with the next write, for other processes.
+        col.tags.reject(outside_tagged(col), "nothing")
         with Collection.open(col.root) as other:
             other.suggest_tags(picture)
             assert curve_of(other, "holistic") == made
@@ -131,6 +138,35 @@ def test_a_somewhat_old_curve_serves_until_the_next_is_there(
     assert [piecewise.confidence(s) for s in grid] == pytest.approx(
         [whole.confidence(s) for s in grid], abs=1e-6
     )
+
+
+def test_suggesting_writes_nothing(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A curve is measured in memory, once; the next write stores it."""
+    before = col.revision
+    first = col.suggest_tags(outside("red"))
+    assert first[0].calibrated
+    assert col.tags.suggest_for_all(dry_run=True).measured
+    assert col.revision == before
+    assert store_of(col).setting("tag_calibration holistic") is None
+    with monkeypatch.context() as patch:
+        patch.setattr(suggesting, "measure_calibration", lambda *a: 1 / 0)
+        assert col.suggest_tags(outside("red")) == first
+        with Collection.open(col.root) as other, pytest.raises(ZeroDivisionError):
+            other.suggest_tags(outside("red"))
+        col.tag(inside("blue", 0), "stored with this")
+        assert store_of(col).setting("tag_calibration holistic") is not None
+        with Collection.open(col.root) as other:
+            other.suggest_tags(outside("red"))
+            assert curve_of(other, "holistic") == curve_of(col, "holistic")
+
+
+def test_a_write_that_fails_stores_no_curve(col: Collection) -> None:
+    col.suggest_tags(outside("red"))
+    with pytest.raises(InvalidInput):
+        col.tags.change([1], ["x"], source="suggested")
+    assert store_of(col).setting("tag_calibration holistic") is None
+    col.tag(1, "x")
+    assert store_of(col).setting("tag_calibration holistic") is not None
 
 
 def test_too_old_a_curve_serves_no_more(col: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +246,7 @@ def test_tags_with_hardly_a_picture_left_choose_no_mix(col: Collection) -> None:
 def test_a_curve_from_before_the_mix_is_measured_again(col: Collection) -> None:
     col.suggest_tags(outside("red"))
     before = curve_of(col, "holistic")
+    col.tags.reject(outside_tagged(col), "nothing")
     key = "tag_calibration holistic"
     said = store_of(col).setting(key)
     assert said is not None

@@ -61,7 +61,14 @@ def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[s
 def test_a_read_only_collection_is_searched_and_not_changed(sealed: Path) -> None:
     with Collection.open(sealed) as col:
         due = [str(hit.id) for hit in col.search(1, k=5)]
-    for command in (["search", "1", "-k", "5"], ["info"], ["tags"], ["log"], ["verify"]):
+    for command in (
+        ["search", "1", "-k", "5"],
+        ["tag", "1"],
+        ["info"],
+        ["tags"],
+        ["log"],
+        ["verify"],
+    ):
         done = run(*command, "--collection", sealed)
         assert done.returncode == 0, (command, done.stderr)
         if command[0] == "search":

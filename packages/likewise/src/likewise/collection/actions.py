@@ -211,7 +211,7 @@ class Actions:
 
     def _undo_take_back(self, row: ActionRow, _: jobs.Report) -> _Result:
         from likewise.learning.history import UNDO
-        from likewise.learning.log_lines import append_line
+        from likewise.learning.log import append_line
         from likewise.tags import tag_log
 
         states, body = self._states(), row.body

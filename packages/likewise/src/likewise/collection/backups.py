@@ -22,7 +22,7 @@ from likewise.catalog.segments import sweep
 from likewise.catalog.store import FILE, Store
 from likewise.collection.integrity import verify
 from likewise.errors import CollectionError, DamagedCollection
-from likewise.learning.log_lines import timestamp
+from likewise.learning.log import timestamp
 from likewise.learning.shares import Shares
 from likewise_methods.durable_files import private_folder, rename_whole, sync_file
 

@@ -251,7 +251,7 @@ class Keys:
         """
         from likewise.catalog import action_tables, log_tables, tag_tables
         from likewise.learning.history import TAKE_BACK
-        from likewise.learning.log_lines import append_line
+        from likewise.learning.log import append_line
         from likewise.tags import tag_log
 
         store, states = self._store, self._states()

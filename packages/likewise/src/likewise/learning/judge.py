@@ -17,7 +17,7 @@ from likewise.catalog.log_tables import Entry
 from likewise.catalog.store import Store, Transaction
 from likewise.errors import CollectionError, InvalidInput
 from likewise.learning.history import COMPARE, JUDGE, UNDO
-from likewise.learning.log_lines import append_line
+from likewise.learning.log import append_line
 from likewise.learning.profile_states import ProfileStates
 from likewise.learning.subjects import write_with_subjects
 from likewise.search.query import ResolvedQuery

@@ -1,37 +1,63 @@
-"""The log for people: what was said in a profile, and what stands of it about a query."""
+"""The log of a profile: append a line, list the lines, and return what they say about a query."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.catalog import log_tables
-from likewise.catalog.store import Store
-from likewise.learning.history import COMPARE, JUDGE, LESSONS, TAKE_BACK, UNDO
+from likewise.catalog.store import Store, Transaction
+from likewise.learning.history import COMPARE, JUDGE, LESSONS, SESSION_GAP, TAKE_BACK, UNDO
 from likewise.learning.profile_names import DEFAULT, resolve_profile
-from likewise.learning.profile_states import ProfileStates
-from likewise.search.query import Query, Region, query_key
-from likewise.search.typed.parse import clean_text, text_key
+
+if TYPE_CHECKING:
+    from likewise.learning.profile_states import ProfileStates
+    from likewise.search.query import Query, Region
+
+
+def append_line(
+    c: Transaction, store: Store, profile: str, kind: str, body: Mapping[str, Any]
+) -> log_tables.Entry:
+    """Append a line inside a transaction, in the current session or in a new one."""
+    moment, session = now(), None
+    last = log_tables.last_session(store, profile)
+    if last is not None:
+        pause = moment - datetime.datetime.fromisoformat(last[1])
+        session = last[0] if pause.total_seconds() < SESSION_GAP else None
+    made = timestamp(moment)
+    number = log_tables.append_entry(c, profile, kind, made, session, body)
+    return log_tables.Entry(number, profile, kind, made, session or number, body)
+
+
+def now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+def timestamp(moment: datetime.datetime | None = None) -> str:
+    """Return a moment (None: now) as the log writes it."""
+    return (moment or now()).isoformat(timespec="milliseconds")
 
 
 class LogLine(NamedTuple):
-    """One line of the log for people.
+    """One line of the log.
 
     Attributes
     ----------
     number : int
-        Counts what was said in all profiles and of tags.
+        Its number, counted over all profiles and tags.
     profile : str
-        Who learned.
+        The profile.
     kind : str
-        What it says: a judgement, a comparison, a roll-back and so on.
+        A judgement, a comparison, a roll-back and so on.
     made : str
         When.
     session : int
-        The sitting it belongs to.
+        Its session.
     stands : bool
         Whether it still counts.
     query : int or None
-        The picture asked with, where it is in the collection.
+        The query's picture, where it is in the collection.
     liked, disliked : tuple of int
         Pictures that are like it and that are not.
     about : int or None
@@ -41,7 +67,7 @@ class LogLine(NamedTuple):
     text : str or None
         What was typed.
     person : str or None
-        Who compared, or whose ``answers`` were taken in or back; None: the owner.
+        Who compared, or whose ``answers`` were applied or taken back; None: the owner.
     answers : int
         How many of them.
     version : int
@@ -73,23 +99,23 @@ class LogLine(NamedTuple):
 
 
 class Log:
-    """What was said, line by line; nothing is ever erased."""
+    """The log of a collection, line by line; nothing is ever erased."""
 
     def __init__(self, store: Store, states: ProfileStates) -> None:
         self._store, self._states = store, states
 
     def entries(self, profile: str = DEFAULT, *, newest: int | None = None) -> list[LogLine]:
-        """What was said in a profile, oldest first; undone lines are marked, never gone.
+        """Return the lines of a profile, oldest first; undone lines are marked.
 
         ``newest`` is how many lines are wanted, counted from the end; None: all.
         """
         history = self._states.history(resolve_profile(self._store, profile))
-        standing = {item.number for item in history.items}
-        undone = {one.body["judgement"] for one in history.log() if one.kind == UNDO}
+        active = {item.number for item in history.items}
+        log = history.log()
+        undone = {one.body["judgement"] for one in log if one.kind == UNDO}
         contradicts: dict[int, list[int]] = {}
         for found in history.contradictions:
             contradicts.setdefault(found.judgement, []).append(found.earlier)
-        log = history.log()
         lines = log if newest is None else log[-newest:]
         subjects: set[int] = set()
         for entry in lines:
@@ -98,24 +124,22 @@ class Log:
         here = log_tables.subjects_in_collection(self._store, subjects)
         made = []
         for version, entry in enumerate(lines, len(log) - len(lines) + 1):
-            body = entry.body
-            judged = entry.kind in (JUDGE, COMPARE)
+            body, judged, taken = (
+                entry.body, entry.kind in (JUDGE, COMPARE), entry.kind == TAKE_BACK,
+            )  # fmt: skip
+            stands = not (taken and entry.number in undone)
             made.append(
                 LogLine(
                     entry.number, entry.profile, entry.kind, entry.made, entry.session,
-                    entry.number in standing
-                    if entry.kind in LESSONS
-                    else not (entry.kind == TAKE_BACK and entry.number in undone),
+                    entry.number in active if entry.kind in LESSONS else stands,
                     here.get(body["query"]) if judged else None,
                     tuple(here[s] for s in body.get("liked", ()) if s in here),
                     tuple(here[s] for s in body.get("disliked", ()) if s in here),
                     body.get("judgement", body.get("position")),
                     tuple(dict.fromkeys(contradicts.get(entry.number, ()))),
                     body.get("text") if judged else None,
-                    body.get("of") if entry.kind == TAKE_BACK else body.get("by"),
-                    len(body["judgements"])
-                    if entry.kind == TAKE_BACK
-                    else int(body.get("answers", 0)),
+                    body.get("of" if taken else "by"),
+                    len(body["judgements"]) if taken else int(body.get("answers", 0)),
                     version,
                     body.get("who"),
                 )
@@ -130,7 +154,10 @@ class Log:
         region: Region | None = None,
         profile: str = DEFAULT,
     ) -> tuple[list[int], list[int]]:
-        """Pictures liked and disliked for a query, a text or both, as it stands now."""
+        """Return the pictures liked and disliked for a query, a text or both."""
+        from likewise.search.query import query_key
+        from likewise.search.typed.parse import clean_text, text_key
+
         key = None if query is None else query_key(self._store, query, region)
         if text is not None:
             key = text_key(clean_text(text), key or b"")
@@ -145,5 +172,5 @@ class Log:
         return liked, disliked
 
     def contradictions(self, judgement: int, *, profile: str = DEFAULT) -> list[int]:
-        """Earlier judgements of which a judgement says the opposite, in part at least."""
+        """Return the earlier judgements that a judgement contradicts, at least in part."""
         return self._states.contradictions(resolve_profile(self._store, profile), judgement)

@@ -15,7 +15,7 @@ from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import CollectionError
 from likewise.learning.fold import ImportedWeights
 from likewise.learning.history import WEIGHTS
-from likewise.learning.log_lines import timestamp
+from likewise.learning.log import timestamp
 from likewise.learning.pair_fold import ImportedLessons, lessons_in_source
 from likewise.learning.profile_names import check_new_name
 from likewise.learning.profile_states import ProfileStates

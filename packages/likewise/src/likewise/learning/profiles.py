@@ -21,7 +21,7 @@ from likewise.errors import CollectionError, UnknownName
 from likewise.learning import compact as compacting
 from likewise.learning import learned_report, lessons, profile_files
 from likewise.learning.history import MERGE, ROLLBACK
-from likewise.learning.log_lines import append_line, timestamp
+from likewise.learning.log import append_line, timestamp
 from likewise.learning.profile_names import DEFAULT, check_new_name, check_person, resolve_profile
 from likewise.learning.profile_states import ProfileStates
 from likewise.learning.similarities import Similarities, profile_figures, sparse_space

@@ -12,7 +12,7 @@ from likewise.catalog.changes import put_setting
 from likewise.catalog.key_table import working_keys
 from likewise.catalog.store import Store
 from likewise.errors import CollectionError, InvalidInput, UnknownName
-from likewise.learning.log_lines import timestamp
+from likewise.learning.log import timestamp
 
 _SHARES = "shares"
 _LONGEST = 40

@@ -17,7 +17,7 @@ from likewise.catalog.store import Store
 from likewise.errors import CollectionError, LikewiseError
 from likewise.learning import judge as judging
 from likewise.learning.history import MERGE, Item
-from likewise.learning.log_lines import append_line, timestamp
+from likewise.learning.log import append_line, timestamp
 from likewise.learning.profile_names import DEFAULT, check_new_name
 from likewise.learning.profile_states import ProfileStates
 

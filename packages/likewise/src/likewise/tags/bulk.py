@@ -1,9 +1,9 @@
-"""Suggested tags for many pictures: a job that can be killed at any moment and goes on.
+"""Suggest tags for many pictures: a job that can be killed at any moment and continues later.
 
-Pictures are taken in the order of their ids, a batch a transaction, and the same transaction says
-how far the run is.  A run that is started again with the same question and the same evidence goes
-on behind that picture; once it is through, starting it again finds only pictures that are new.
-Suggestions are no evidence, so a run never changes what it or the next one would suggest.
+Pictures are processed by id, a batch per transaction, which also records the progress.  The same
+job with the same evidence continues behind that picture.  Suggestions are no evidence, so a run
+never changes what it or the next one suggests.  Workers have no catalog: they get the tagged
+pictures once, as a file, and the rows of a batch with each task.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,27 +21,24 @@ from likewise.catalog.database import parts
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.tag_tables import SUGGESTED
-from likewise.ingest.pool import Workers, run
+from likewise.errors import CollectionError
+from likewise.ingest.elsewhere import Elsewhere, Needs
+from likewise.ingest.pool import Failure, Workers, run
 from likewise.search.views import Views
 from likewise.spaces.registry import open_spaces
-from likewise.tags.bulk_tasks import (
-    FILE,
-    AskedPictures,
-    SuggestTask,
-    no_suggestion,
-    suggest_best,
-    suggest_in_worker,
-)
-from likewise.tags.calibration import Calibration
-from likewise.tags.evidence import Evidence, usable_spaces
-from likewise.tags.suggest import Suggester
+from likewise.tags.evidence import Evidence, Reconstruction, Rows, usable_spaces
+from likewise.tags.suggest import Suggester, best_tags
 from likewise_methods.validation import number, whole
 
 RUN = "tag_run"
-"""The setting that says how far a bulk run is."""
+"""The setting that holds the progress of a run."""
 BATCH = 64
 SECONDS = 600.0
-"""Processor time a worker may take for a batch, with reading the tagged pictures first."""
+"""Processor time a worker may take for a batch, including reading the tagged pictures."""
+_FILE = "evidence.npz"
+
+ScoredTags = list[tuple[str, float]]
+"""(tag, score) of a picture, the best first."""
 
 
 @dataclass
@@ -54,7 +52,7 @@ class TagRun:
     tagged, tags : int
         Pictures that got suggestions, and how many.
     resumed : int
-        Where it went on (0: from the beginning).
+        The picture it continued behind (0: from the beginning).
     measured : bool
         Whether confidences are measured on this collection.
     action : int or None
@@ -76,6 +74,45 @@ class TagRun:
     found: dict[int, list[tuple[str, float]]] = field(default_factory=dict)
 
 
+class Batch(NamedTuple):
+    """Pictures to suggest tags for, with their rows and the tags not to suggest.
+
+    ``images`` have rows; ``without_row`` have none.  ``own`` are themselves evidence.
+    """
+
+    images: list[int]
+    without_row: list[int]
+    rows: Rows
+    own: frozenset[int]
+    known: list[frozenset[str]]
+
+
+class SuggestedBatch(NamedTuple):
+    """What a worker returns: the tags of each picture of a batch."""
+
+    number: int
+    found: list[ScoredTags]
+
+
+class SuggestTask(NamedTuple):
+    """A batch for a worker; ``folder`` holds the file of the tagged pictures."""
+
+    number: int
+    folder: Path
+    batch: Batch
+    k: int
+    mix: float
+
+    def needs(self) -> Needs:
+        return Needs(None, self.folder, (_FILE,))
+
+    def at(self, there: Elsewhere) -> SuggestTask:
+        return self._replace(folder=there.folder)
+
+    def bring_back(self, answer: SuggestedBatch) -> SuggestedBatch:
+        return answer
+
+
 def suggest_for_all(
     views: Views,
     suggester: Suggester,
@@ -87,13 +124,10 @@ def suggest_for_all(
     report: Report,
     workers: Workers = 0,
 ) -> TagRun:
-    """Suggested tags with at least a confidence of ``above`` for every picture that wants them.
-
-    With workers the tagged pictures are those of the beginning.
-    """
+    """Suggest tags with at least a confidence of ``above`` for every picture without tags."""
     above, k = number(above, "above", above=0, most=1), whole(k, "k")
-    result = TagRun()
-    options = usable_spaces(open_spaces(views.store))
+    store, result = views.store, TagRun()
+    options = usable_spaces(open_spaces(store))
     with suggester.lock:
         evidence = suggester.evidence(options[0]) if options else None
         if evidence is None or not len(evidence):
@@ -104,141 +138,159 @@ def suggest_for_all(
             "above": above, "k": k, "also_tagged": also_tagged, "number": evidence.number,
             "spaces": [list(one) for one in calibration.spaces],
         }  # fmt: skip
-        before = views.store.setting(RUN)
+        before = store.setting(RUN)
         if before is not None and before.get("question") == question:
             result.resumed = int(before["upto"])
-        todo = sorted(i for i in views.store.ids() if i > result.resumed)
+        todo = sorted(i for i in store.ids() if i > result.resumed)
         if not also_tagged:
             todo = [image for image in todo if image not in evidence.tags]
+    if not dry_run:
+        with store.write() as c:
+            suggester.save_calibrations(c)
     changed = 0
 
-    def tell() -> None:
+    def show() -> None:
         report(Progress("suggesting tags", result.pictures, len(todo)))
 
-    batches = _Batches(views, suggester, evidence, also_tagged, k, calibration.mix)
-    suggested = (
-        batches.suggest_here(todo, tell) if workers == 0 else batches.send(todo, workers, tell)
-    )
-    for part, best in suggested:
+    def gather(part: Sequence[int]) -> Batch:
+        wanted = [image for image in part if also_tagged or image not in evidence.tags]
+        return _gather_batch(views, evidence, wanted)
+
+    if workers == 0:
+        answers = _suggest_here(suggester, evidence, gather, todo, k, calibration.mix, show)
+    else:
+        answers = _send(views, suggester, evidence, gather, todo, k, calibration.mix, workers, show)
+    for last, batch, suggested in answers:
+        scored = dict.fromkeys(batch.without_row, ScoredTags())
+        scored |= dict(zip(batch.images, suggested, strict=True))
         found = {
-            image: [
-                (tag, sure)
-                for tag, score in some
-                if (sure := calibration.confidence(score)) >= above
-            ]
-            for image, some in best.items()
+            image: [(tag, sure) for tag, s in tags if (sure := calibration.confidence(s)) >= above]
+            for image, tags in sorted(scored.items())
         }
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
         else:
-            with views.store.write() as c:
-                here = views.store.present(found)
+            with store.write() as c:
+                here = store.present(found)
                 said = {i: [tag for tag, _ in found[i]] for i in found if i in here}
                 gone, come = tag_tables.changes_of_source(c, SUGGESTED, said)
                 tag_tables.replace_source(c, SUGGESTED, said)
-                put_setting(c, RUN, {"question": question, "upto": part[-1]})
+                put_setting(c, RUN, {"question": question, "upto": last})
                 if gone or come:
-                    # One action for the whole run, and each batch of it undone as it was done.
+                    # The whole run is one action, to which each batch adds its changes.
                     result.action = result.action or action_tables.put_action(
-                        c, views.store, action_tables.SUGGEST, 0, {"above": above}
+                        c, store, action_tables.SUGGEST, 0, {"above": above}
                     )
                     changed += action_tables.put_suggestion_changes(c, result.action, gone, come)
                     action_tables.put_count(c, result.action, changed)
-        result.pictures += len(part)
+        result.pictures += len(found)
         result.tagged += sum(bool(tags) for tags in found.values())
         result.tags += sum(map(len, found.values()))
     return result
 
 
-def _sure_enough(
-    best: Sequence[tuple[str, float]], calibration: Calibration, above: float
-) -> list[tuple[str, float]]:
-    """(tag, confidence) of those with enough of it."""
-    scored = ((tag, calibration.confidence(score)) for tag, score in best)
-    return [one for one in scored if one[1] >= above]
+def _gather_batch(views: Views, evidence: Evidence, wanted: Sequence[int]) -> Batch:
+    images, rows = evidence.rows_of(views, wanted)
+    refused = tag_tables.refused_of_many(views.store, wanted)
+    known = [frozenset((*refused.get(i, ()), *evidence.tags.get(i, ()))) for i in images]
+    own = frozenset(images) & evidence.tags.keys()
+    return Batch(images, sorted(set(wanted) - set(images)), rows, own, known)
 
 
-BestOf = dict[int, list[tuple[str, float]]]
-"""(tag, score) of pictures, the best first; none for those without a row."""
+def _suggest_here(
+    suggester: Suggester,
+    evidence: Evidence,
+    gather: Callable[[Sequence[int]], Batch],
+    todo: list[int],
+    k: int,
+    mix: float,
+    show: Callable[[], None],
+) -> Iterator[tuple[int, Batch, list[ScoredTags]]]:
+    """Yield (last picture, batch, tags) of batch after batch, in this process."""
+    for part in parts(todo, BATCH):
+        show()
+        # The lock is held for one batch, so that other suggestions wait no longer than that.
+        with suggester.lock:
+            batch = gather(part)
+            found = suggest_best(evidence, batch, k, mix)
+        yield part[-1], batch, found
 
 
-class _Batch(NamedTuple):
-    """Pictures of a part that are wanted, and those of them that have a row, with it."""
+def _send(
+    views: Views,
+    suggester: Suggester,
+    evidence: Evidence,
+    gather: Callable[[Sequence[int]], Batch],
+    todo: list[int],
+    k: int,
+    mix: float,
+    workers: Workers,
+    show: Callable[[], None],
+) -> Iterator[tuple[int, Batch, list[ScoredTags]]]:
+    """Yield what :func:`_suggest_here` does, computed by workers, in the order of the batches.
 
-    wanted: list[int]
-    asked: AskedPictures
+    The tagged pictures are those of the beginning.
+    """
+    sent: dict[int, tuple[int, Batch]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with suggester.lock:
+            evidence.save(folder / _FILE, views)
 
-    def whole(self, best: list[list[tuple[str, float]]]) -> BestOf:
-        """What was found, by picture; pictures without a row get nothing."""
-        found = dict(zip(self.asked.images, best, strict=True))
-        return {image: found.get(image, []) for image in self.wanted}
+        def tasks() -> Iterator[SuggestTask]:
+            for at, part in enumerate(parts(todo, BATCH)):
+                with suggester.lock:
+                    batch = gather(part)
+                sent[at] = part[-1], batch
+                yield SuggestTask(at, folder, batch, k, mix)
+
+        done: dict[int, list[ScoredTags]] = {}
+        following = 0
+        for answer in run(
+            suggest_in_worker, tasks(), workers, no_suggestion, tick=show, seconds=SECONDS
+        ):
+            done[answer.number] = answer.found
+            while following in done:
+                last, batch = sent.pop(following)
+                show()
+                yield last, batch, done.pop(following)
+                following += 1
 
 
-class _Batches(NamedTuple):
-    """How the pictures of a run are asked about, a batch at a time."""
+def suggest_best(evidence: Evidence, batch: Batch, k: int, mix: float) -> list[ScoredTags]:
+    """Return the k best tags of each picture of a batch."""
+    plain = [at for at, image in enumerate(batch.images) if image not in batch.own]
+    found: dict[int, Reconstruction] = dict(
+        zip(plain, evidence.reconstruct(batch.rows[plain], (), mix) if plain else [], strict=True)
+    )
+    for at, image in enumerate(batch.images):
+        if image in batch.own:
+            # Tagged pictures are evidence themselves: each is left out for its own suggestion.
+            (found[at],) = evidence.reconstruct(batch.rows[at : at + 1], [image], mix)
+    return [best_tags(found[at], k, batch.known[at]) for at in range(len(batch.images))]
 
-    views: Views
-    suggester: Suggester
-    evidence: Evidence
-    also_tagged: bool
-    k: int
-    mix: float
 
-    def suggest_here(
-        self, todo: list[int], tell: Callable[[], None]
-    ) -> Iterator[tuple[Sequence[int], BestOf]]:
-        """Batch after batch in this process."""
-        for part in parts(todo, BATCH):
-            tell()
-            # A batch at a time: whoever looks at a picture meanwhile waits no longer than that.
-            # Tags given meanwhile count from then on, and let the next run begin anew.
-            with self.suggester.lock:
-                batch = self._ask(part)
-                best = suggest_best(self.evidence, batch.asked, self.k, self.mix)
-            yield part, batch.whole(best)
+def suggest_in_worker(task: SuggestTask) -> SuggestedBatch:
+    """Suggest tags for a batch in a worker, from the file of tagged pictures."""
+    evidence = _open_evidence(str(task.folder / _FILE))
+    return SuggestedBatch(task.number, suggest_best(evidence, task.batch, task.k, task.mix))
 
-    def send(
-        self, todo: list[int], workers: Workers, tell: Callable[[], None]
-    ) -> Iterator[tuple[Sequence[int], BestOf]]:
-        """Batches by workers, in their order whoever was first: a run goes on behind the last."""
-        batches: dict[int, tuple[Sequence[int], _Batch]] = {}
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            with self.suggester.lock:
-                self.evidence.save(folder / FILE, self.views)
 
-            def tasks() -> Iterator[SuggestTask]:
-                for number, part in enumerate(parts(todo, BATCH)):
-                    with self.suggester.lock:
-                        batch = self._ask(part)
-                    batches[number] = part, batch
-                    yield SuggestTask(number, folder, batch.asked, self.k, self.mix)
+def no_suggestion(task: SuggestTask, failure: Failure) -> SuggestedBatch:
+    """Stop the run: nothing is decoded here, so the failure is not due to these pictures."""
+    raise CollectionError(
+        f"the tags of {len(task.batch.images)} pictures could not be computed ({failure.kind}); "
+        "what was tagged is kept, and the same command goes on from there"
+    )
 
-            done: dict[int, list[list[tuple[str, float]]]] = {}
-            following = 0
-            answers = run(
-                suggest_in_worker, tasks(), workers, no_suggestion, tick=tell, seconds=SECONDS
-            )
-            for answer in answers:
-                done[answer.number] = answer.found
-                while following in done:
-                    part, batch = batches.pop(following)
-                    tell()
-                    yield part, batch.whole(done.pop(following))
-                    following += 1
 
-    def _ask(self, part: Sequence[int]) -> _Batch:
-        tags = self.evidence.tags
-        wanted = [image for image in part if self.also_tagged or image not in tags]
-        found, rows = self.evidence.rows_of(self.views, wanted)
-        refused = tag_tables.refused_of_many(self.views.store, wanted)
-        known = [frozenset((*refused.get(i, ()), *tags.get(i, ()))) for i in found]
-        own = frozenset(found) & tags.keys()
-        return _Batch(wanted, AskedPictures(found, rows, own, known))
+@lru_cache(maxsize=1)
+def _open_evidence(path: str) -> Evidence:
+    return Evidence.open(Path(path))
 
 
 def clear_suggestions(store: Store) -> int:
-    """Take back every suggestion nobody confirmed; gives how many there were."""
+    """Delete every suggestion that was not accepted; return how many there were."""
     said = tag_tables.tags_by_source(store, SUGGESTED)
     nothing: dict[int, tuple[str, ...]] = dict.fromkeys(said, ())
     with store.write() as c:
@@ -252,17 +304,16 @@ def clear_suggestions(store: Store) -> int:
 
 
 class SuggestionsUndone(NamedTuple):
-    """Pictures whose suggestions went back, and those with one that was changed since."""
+    """Pictures whose suggestions were restored, and those changed since and left alone."""
 
     back: set[bytes]
     left: set[bytes]
 
 
 def undo_suggestions(c: Transaction, store: Store, action: int) -> SuggestionsUndone:
-    """Inside a transaction: suggestions as they were before an action.
+    """Inside a transaction, restore the suggestions from before an action.
 
-    One that a person accepted or rejected since, or that is no longer as the action left it, is
-    left alone.
+    One that was accepted, rejected or changed since is left alone.
     """
     result = SuggestionsUndone(set(), set())
     changes = action_tables.suggestion_changes(store, action)
@@ -274,8 +325,7 @@ def undo_suggestions(c: Transaction, store: Store, action: int) -> SuggestionsUn
         image = images.get(one.hash)
         there = image is not None and one.tag in said.get(image, ())
         word = tag_tables.word_of(c, one.hash, one.tag)
-        as_left = image is not None and there == one.came and word is None
-        if image is None or not as_left:
+        if image is None or there != one.came or word is not None:
             result.left.add(one.hash)
             continue
         (off if one.came else back).append((image, one.tag))

@@ -1,15 +1,12 @@
-"""From a tag's score to how often such a score is right: isotonic, measured on the collection.
+"""Turn a tag's score into a confidence: isotonic regression, measured on the collection.
 
-Tagged pictures are taken out and asked about as if they were new; the share of suggestions that
-were right, as a rising function of the score, is the confidence.  Below a hundred tagged pictures
-each is taken out alone; above, groups of at most a fiftieth of them leave together, which shares
-the work.  Each of such a group lacks up to 2 % of the evidence that a new picture would find.  On
-pictures that were never tagged, mean confidence moved by less than 0.01 against leaving out one at
-a time, in either direction (``docs/results/tags.md``): far less than what leaving out does at all
-where little is tagged.
+Tagged pictures are left out and asked about as if they were new.  The share of suggestions that
+were right, as a rising function of the score, is the confidence.  Up to a hundred tagged pictures
+each is left out alone; above, groups of at most a fiftieth are left out together, which shares the
+work and moves the mean confidence by less than 0.01 (``docs/results/tags.md``).
 
-The same pictures say how much the linear machine should have to say beside the reconstruction: the
-mix under which their tags are the most likely (:mod:`~likewise_methods.siso.mixing`).
+The same pictures choose the weight of the linear classifier in the score: the mix under which
+their tags are the most likely (:mod:`~likewise_methods.siso.mixing`).
 """
 
 from __future__ import annotations
@@ -35,9 +32,9 @@ ASKED = 500
 FEWEST = 20
 """Tagged pictures below which nothing is measured."""
 SHARE = 50
-"""One of so many tagged pictures, at most, is taken out together with others."""
+"""At most one in so many tagged pictures is left out together with others."""
 AT_ONCE = 100
-"""Tagged pictures up to which a curve is measured whole; above, a piece with each suggestion."""
+"""Tagged pictures up to which a calibration is measured whole; above, a part per suggestion."""
 _PIECE, _LEAST_PIECE = 12, 3
 _WHOLE_PIECES_UP_TO = 5_000
 _PER_PICTURE = 10
@@ -51,10 +48,10 @@ Answers = list[tuple[str, float, bool]]
 
 @dataclass(frozen=True)
 class Calibration:
-    """A rising curve from score to confidence; empty where too little is tagged to measure one.
+    """A rising curve from score to confidence; empty where too few pictures are tagged.
 
-    ``number`` names the evidence it was measured on, ``spaces`` with their generations where.
-    ``mix`` is how much the linear machine has to say in the scores it is for.
+    ``number`` is the evidence number it was measured at, ``spaces`` the spaces with their
+    generations, ``mix`` the weight of the linear classifier in the scores it is for.
     """
 
     spaces: tuple[tuple[str, int], ...]
@@ -69,24 +66,23 @@ class Calibration:
         return bool(self.scores)
 
     def confidence(self, score: float) -> float:
-        """How often a suggestion with such a score was right; never more than a half unmeasured."""
+        """Return how often such a score was right; at most 0.5 where nothing was measured."""
         if not self.is_measured:
             return UNMEASURED * min(max(score, 0.0), 1.0)
         return float(np.interp(score, self.scores, self.shares))
 
     def is_stale(self, number: int, tagged: int) -> bool:
-        """Whether the evidence has moved on so far that it should be measured again."""
+        """Return whether tags changed so much that it should be measured again."""
         return number - self.number > self._tolerated_changes(tagged)
 
     def is_outdated(self, number: int, tagged: int) -> bool:
-        """Whether it should not even serve until the next one is measured."""
+        """Return whether it must not be used even until the next one is measured."""
         return number - self.number > 4 * self._tolerated_changes(tagged)
 
     def _tolerated_changes(self, tagged: int) -> int:
         return max(10, tagged // 20) if self.is_measured else 0
 
     def to_json(self) -> dict[str, Any]:
-        """For the catalog."""
         return {
             "spaces": [list(one) for one in self.spaces], "number": self.number,
             "pictures": self.pictures, "scores": list(self.scores), "shares": list(self.shares),
@@ -95,7 +91,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, said: dict[str, Any]) -> Calibration | None:
-        """None of a curve from before there was a mix: its scores are no longer given."""
+        """Read what :meth:`to_json` wrote; None for an old format without a mix."""
         if "mix" not in said:
             return None
         spaces = tuple((str(name), int(number)) for name, number in said["spaces"])
@@ -106,11 +102,11 @@ class Calibration:
 
 
 class CalibrationRun:
-    """A curve on its way, measured on a few pictures at a time so that nobody waits for it.
+    """A calibration that is measured step by step, so that no suggestion waits for all of it.
 
-    Which pictures are asked about, and which leave together, is settled in the beginning
-    (``together``: how many, instead of a fiftieth).  Tags that come meanwhile take part; a picture
-    that lost its tags is asked about no more.
+    The pictures asked about and their groups are fixed at the start (``together``: the size of a
+    group, instead of a fiftieth).  Tags given meanwhile count; a picture that lost its tags is
+    skipped.
     """
 
     def __init__(
@@ -143,10 +139,9 @@ class CalibrationRun:
         return len(self._left)
 
     def measure_some(self, evidence: Evidence, views: Views, most: int | None = None) -> None:
-        """Ask about the next pictures: all that share a group, or as many as ``most``."""
+        """Ask about the next ``most`` pictures; by default about the next group."""
         first = self._left[0][0]
-        whole = sum(at == first for at, _ in self._left)
-        count = whole if most is None else most
+        count = sum(at == first for at, _ in self._left) if most is None else most
         part, self._left = self._left[:count], self._left[count:]
         for at, some in groupby(part, key=lambda one: one[0]):
             out = [image for image in self.groups[at] if image in evidence.tags]
@@ -157,17 +152,16 @@ class CalibrationRun:
             self.asked += len(images)
 
     def _take_in(self, opinion: Opinion, own: set[str], gone: Mapping[str, int]) -> None:
-        """What was said of a picture with the tags ``own``, by every mix.
+        """Record the scores of a picture with the tags ``own``, under every mix.
 
         ``gone`` counts the pictures left out with it, by tag.
         """
         if opinion.odds is not None:
-            # Of a tag that all have there is nothing to choose; and one of which hardly a picture
-            # is left tells how things were with half as many pictures, not how they are.
-            told = np.array([tag not in self._universal for tag in opinion.names], bool)
+            # A tag that every picture has says nothing; nor does one with hardly a picture left.
+            usable = np.array([tag not in self._universal for tag in opinion.names], bool)
             left = {tag for tag in own if self._counts[tag] - gone.get(tag, 0) >= _FEWEST_LEFT}
             right = np.array([tag in left for tag in opinion.names], bool)
-            self.choice.add(opinion.shares[told], opinion.odds[told], right[told])
+            self.choice.add(opinion.shares[usable], opinion.odds[usable], right[usable])
         made: Answers = []
         for mix, answers in self._answers.items():
             if opinion.odds is not None or not made:
@@ -178,16 +172,16 @@ class CalibrationRun:
 
     @property
     def answers(self) -> list[Answers]:
-        """What was suggested for each picture asked about, by the mix that is the best so far."""
+        """What was suggested for each picture, under the best mix so far."""
         return self._answers[self.choice.best]
 
     def step_size(self, tagged: int) -> int:
-        """How many pictures go with one suggestion: fewer where each takes longer."""
+        """Return how many pictures to ask about per suggestion: fewer where each takes longer."""
         return max(_LEAST_PIECE, min(_PIECE, _PIECE * _WHOLE_PIECES_UP_TO // max(tagged, 1)))
 
     def curve(self, evidence: Evidence) -> Calibration:
-        """What was found; empty where that is too little."""
-        # Of a tag that all tagged pictures have, no suggestion could ever have been wrong.
+        """Return the calibration; empty where too few suggestions were made."""
+        # A suggestion of a tag that all tagged pictures have could never have been wrong.
         universal = _universal_tags(evidence)
         found = [
             (score, true)
@@ -208,12 +202,11 @@ class CalibrationRun:
 def measure_calibration(
     evidence: Evidence, views: Views, spaces: tuple[tuple[str, int], ...], report: Report
 ) -> Calibration:
-    """The curve for the evidence there is now; the same evidence gives the same curve."""
+    """Measure a calibration whole; the same evidence gives the same curve."""
     run = CalibrationRun(evidence, spaces)
-    whole = run.n_left
+    total = run.n_left
     while not run.is_done:
-        doing = "measuring how far suggestions can be trusted"
-        report(Progress(doing, whole - run.n_left, whole))
+        report(Progress("measuring how reliable suggestions are", total - run.n_left, total))
         run.measure_some(evidence, views)
     return run.curve(evidence)
 
@@ -223,18 +216,17 @@ def _counts(evidence: Evidence) -> Counter[str]:
 
 
 def _universal_tags(evidence: Evidence) -> set[str]:
-    """Tags that every tagged picture has."""
+    """Return the tags that every tagged picture has."""
     return {tag for tag, n in _counts(evidence).items() if n == len(evidence)}
 
 
 def fit_isotonic(
     scores: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Points of the rising curve that fits best in the least squares.
+    """Fit the rising curve with the least squared error and return its points.
 
-    Two wrong answers are added: one at the highest score, so that what was seen a few times only is
-    never called certain, and one at zero (or the lowest score below), so that scores below all that
-    were seen promise less.
+    Two wrong answers are added: one at the highest score, so that a few right answers never give
+    certainty, and one at zero (or the lowest score below), so that unseen low scores promise less.
     """
     from sklearn.isotonic import IsotonicRegression
 

@@ -1,8 +1,7 @@
-"""The tagged pictures in memory, for suggestions: an annotator kept in step with the catalog.
+"""Keep the tagged pictures in memory as an annotator, in step with the catalog.
 
-The catalog numbers every change of tags that count, so bringing this up to date costs what changed
-and not what there is.  Suggestions nobody confirmed are no evidence: a bulk run must not believe
-itself.
+The catalog numbers every change of tags, so an update costs what changed and not what there is.
+Suggestions that were not accepted are no evidence: a bulk run must not confirm itself.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from likewise.spaces.base import Space, ranked_spaces
 from likewise_methods.siso import MixedAnnotator, mixed_shares
 
 ALPHA = 0.05
-"""The lasso's weight, as a share of the largest correlation; see docs/tags.md for what it does."""
+"""The lasso's penalty, as a share of the largest correlation (docs/tags.md)."""
 
 WIDEST = 512
-"""Rows up to so wide have a linear machine beside the reconstruction; ``deep-dense`` has none."""
+"""Rows up to this width also get a linear classifier; ``deep-dense`` has none."""
 
 Rows = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 
 class Reconstruction(NamedTuple):
-    """What one picture is made of: pictures with their shares, the largest first.
+    """The pictures that reconstruct one picture, with their shares, the largest first.
 
-    ``tags`` are those of these pictures, ``scores`` of the tags that come into question.
+    ``tags`` are those of these pictures, ``scores`` are those of the candidate tags.
     """
 
     shares: list[tuple[int, float]]
@@ -46,9 +45,9 @@ class Reconstruction(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """Of one picture, tag by tag in the order of ``names``: shares, and the linear machine's odds.
+    """Shares and the linear classifier's odds of every tag for one picture, by ``names``.
 
-    ``odds`` is None where there is no such machine.
+    ``odds`` is None where there is no classifier.
     """
 
     names: list[str]
@@ -56,14 +55,14 @@ class Opinion(NamedTuple):
     odds: Floats | None
 
     def scores(self, mix: float) -> dict[str, float]:
-        """Scores of the tags that come into question: some picture behind, or fair odds."""
+        """Return the scores of tags with a share or positive odds."""
         mixed = mixed_shares(self.shares, self.odds, mix)
         some = np.flatnonzero((self.shares > 0) | (mixed > 0)).tolist()
         return {self.names[i]: float(mixed[i]) for i in some}
 
 
 def usable_spaces(spaces: Mapping[str, Space]) -> list[tuple[str, ...]]:
-    """The choices of spaces this collection has, the best first: a kind's, with those beside it."""
+    """Return the spaces tags can be suggested from, the best first, each with its companions."""
     dense = {name: one for name, one in spaces.items() if not one.row_format.is_sparse}
     return [
         (
@@ -79,7 +78,7 @@ def usable_spaces(spaces: Mapping[str, Space]) -> list[tuple[str, ...]]:
 
 
 class Evidence:
-    """Every tagged picture that has a row in some spaces, held by an annotator."""
+    """An annotator over every tagged picture that has a row in some spaces."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -94,7 +93,7 @@ class Evidence:
         return len(self.tags)
 
     def update(self, views: Views) -> None:
-        """Take in the tags that came and went since the last time."""
+        """Apply the changes of tags since the last update."""
         revision = views.store.revision
         if revision == self._revision:
             return
@@ -105,7 +104,7 @@ class Evidence:
             self._generations = generations
         with views.store.snapshot():
             number = tag_tables.evidence_number(views.store)
-            # Pictures tagged before they had a row here are looked at again.
+            # Pictures tagged before they had a row are checked again.
             changed = {*tag_tables.changed_since(views.store, self.number), *self._without_row}
             tagged = tag_tables.evidence(views.store, sorted(changed))
         if changed:
@@ -118,7 +117,7 @@ class Evidence:
         moved = {i for i in changed if self.tags.get(i, []) != tagged.get(i, [])}
         gone = sorted(moved & self.tags.keys())
         found, rows = rows_of(views, sorted(moved & tagged.keys()))
-        # A picture of zeros reconstructs nothing.
+        # A row of zeros reconstructs nothing.
         some = np.flatnonzero(np.abs(rows).max(axis=1, initial=0) > 0)
         new, rows = [found[i] for i in some], rows if len(some) == len(rows) else rows[some]
         if gone and self._model is not None:
@@ -137,24 +136,24 @@ class Evidence:
         return [view for view in map(views.view, self.names) if isinstance(view, DenseView)]
 
     def rows_of(self, views: Views, images: Iterable[int]) -> tuple[list[int], Rows]:
-        """Those of the pictures of the collection that have a row here, and the rows."""
+        """Return the pictures that have a row in these spaces, and the rows."""
         return rows_of(self._dense(views), list(images))
 
-    def row_of(self, views: Views, question: ResolvedQuery) -> Rows | None:
-        """The row of a question; None where it cannot be had in these spaces."""
+    def row_of(self, views: Views, query: ResolvedQuery) -> Rows | None:
+        """Return the row of a query; None where these spaces cannot describe it."""
         parts = []
         for view in self._dense(views):
-            if question.image is not None:
-                if view.row_of(question.image) is None:
+            if query.image is not None:
+                if view.row_of(query.image) is None:
                     return None
             elif not view.space.is_available():
                 return None
-            row = np.asarray(query_row(view, question), np.float32).reshape(1, -1)
+            row = np.asarray(query_row(view, query), np.float32).reshape(1, -1)
             parts.append(comparable_rows(view.space, row))
         return join_rows(parts)
 
     def save(self, path: Path, views: Views) -> None:
-        """The tagged pictures with their rows, for another process."""
+        """Write the tagged pictures with their rows to a file, for another process."""
         ids = [] if self._model is None else self._model.ids_.tolist()
         found, rows = self.rows_of(views, ids)
         text = json.dumps([self.tags[image] for image in found]).encode()
@@ -164,7 +163,7 @@ class Evidence:
 
     @classmethod
     def open(cls, path: Path) -> Evidence:
-        """What ``save`` wrote, ready to be asked; it follows no catalog."""
+        """Read what :meth:`save` wrote; it follows no catalog."""
         made = cls(())
         with np.load(path) as file:
             ids, rows = file["ids"].tolist(), file["rows"]
@@ -177,9 +176,9 @@ class Evidence:
     def reconstruct(
         self, rows: Rows, images: Sequence[int] = (), mix: float = 0.0
     ) -> list[Reconstruction]:
-        """What each row is made of; none of ``images`` (whose rows they may be) takes part.
+        """Reconstruct each row from the tagged pictures, without ``images``.
 
-        ``mix`` is how much the linear machine has to say in the scores.
+        ``mix`` is the weight of the linear classifier in the scores.
         """
         asked = self._ask(rows, images)
         if asked is None:
@@ -191,14 +190,14 @@ class Evidence:
         ]
 
     def opinions(self, rows: Rows, images: Sequence[int] = ()) -> list[Opinion]:
-        """What is to be said of every tag for each row; none of ``images`` takes part."""
+        """Return shares and odds of every tag for each row, without ``images``."""
         asked = self._ask(rows, images)
         return [Opinion([], np.zeros(0), None) for _ in rows] if asked is None else asked[2]
 
     def nearest(
         self, row: Rows, tags: Sequence[str], k: int, images: Sequence[int] = ()
     ) -> dict[str, list[int]]:
-        """The k tagged pictures most like a row that have a tag, for each of some tags."""
+        """Return, for each tag, the k pictures with it that are most similar to a row."""
         if self._model is None or not tags:
             return {}
         place = {name: at for at, name in enumerate(self._model.tags_)}
@@ -207,12 +206,12 @@ class Evidence:
         return {tag: [i for i, _ in some] for tag, some in zip(tags, found, strict=True)}
 
     def _ask(self, rows: Rows, images: Sequence[int]) -> tuple[Any, Any, list[Opinion]] | None:
-        """Ids, coefficients over them, opinions; None where nothing else is tagged."""
+        """Return (ids, coefficients, opinions); None where no other picture is tagged."""
         own = [image for image in images if image in self.tags]
         if self._model is None or len(own) == len(self.tags):
             return None
         with warnings.catch_warnings():
-            # A row of zeros has no code, and one that stopped early is still a fair guess.
+            # A row of zeros has no code, and a solution that stopped early is usable.
             warnings.simplefilter("ignore")
             codes, shares, odds = self._model.opinions(rows, own or None)
         names = self._model.tags_
@@ -234,21 +233,20 @@ class Evidence:
 
 
 def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:
-    """Pictures that have a row in every view, and the rows side by side, each of equal say."""
+    """Return the pictures with a row in every view, and their rows joined."""
     found = list(images)
     parts: list[tuple[DenseView, Rows]] = []
     for view in views:
         found, rows = view.rows_of(found)
         parts.append((view, rows))
-    # Fetched again only where a later view lacks some.
+    # Rows are fetched again only where a later view lacks some pictures.
     return found, join_rows(
         [rows if len(rows) == len(found) else view.rows_of(found)[1] for view, rows in parts]
     )
 
 
 def join_rows(parts: Sequence[Rows]) -> Rows:
-    """Rows of several spaces side by side: the cosine is then the mean of their cosines."""
+    """Join the rows of several spaces, so that the cosine is the mean of their cosines."""
     if len(parts) == 1:
-        # No copy: of many pictures that would be the largest thing in memory.
         return np.ascontiguousarray(parts[0], np.float32)
     return np.ascontiguousarray(np.hstack(parts) / np.float32(np.sqrt(len(parts))), np.float32)

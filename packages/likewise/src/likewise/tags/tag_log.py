@@ -1,8 +1,8 @@
-"""What people say about tags: lines of the log, and what stands of them.
+"""Log what people say about tags, and derive which tags that gives.
 
-A line names pictures by their content and tags by name: *accept* gives them, *reject* refuses them,
-*withdraw* takes an earlier line back.  The newest line that stands about a picture and a tag is a
-person's word, and it counts more than any file, before and after the file is read again.
+A log line names pictures by content and tags by name: *accept* gives the tags, *reject* refuses
+them, *withdraw* takes an earlier line back.  The newest line in effect about a picture and a tag
+decides, and counts more than any file, before and after the file is read again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from likewise.catalog.log_tables import append_entry
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.tag_tables import ACCEPT, REJECT, SUGGESTED, WITHDRAW, TagLine, Word
 from likewise.errors import CollectionError
-from likewise.learning.log_lines import timestamp
+from likewise.learning.log import timestamp
 
-_HOME = "default"
-# The lines belong to the collection; the log wants a profile, and this one is always there.
+# Tags belong to the collection, but a log line needs a profile; this one always exists.
+_PROFILE = "default"
 
 
 class TagLogLine(NamedTuple):
-    """A line about tags for people: pictures by id where they are here.
+    """A log line about tags, with pictures by id where they are in the collection.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class TagLogLine(NamedTuple):
 
     See Also
     --------
-    TagRow : what stands.
+    TagRow : the tags in effect.
     """
 
     number: int
@@ -61,24 +61,6 @@ class TagLogLine(NamedTuple):
     who: str | None = None
 
 
-# -- saying ---------------------------------------------------------------------------------
-
-
-def write_line(
-    store: Store,
-    images: Sequence[int],
-    tags: Sequence[str],
-    kind: str,
-    source: str,
-) -> int | None:
-    """A person gives tags to pictures or refuses them: one line, on disk when this returns.
-
-    None when every picture has that very word already.
-    """
-    with store.write(durable=True) as c:
-        return write_line_within(c, store, images, tags, kind, source)
-
-
 def write_line_within(
     c: Transaction,
     store: Store,
@@ -88,40 +70,37 @@ def write_line_within(
     source: str,
     suggested: Sequence[int] = (),
 ) -> int | None:
-    """:func:`write_line` inside a transaction.
+    """Inside a transaction, log that a person gives or rejects tags; return the line's number.
 
-    The tags are suggested for the pictures ``suggested``, which withdrawing the line takes back.
+    None where nothing new is said.  The tags are also suggested for the pictures ``suggested``,
+    which withdrawing the line takes back.
     """
     hashes = store.hashes(images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
         raise CollectionError(f"picture {lost} left the collection; look again")
-    # Pictures about which nothing new is said are no part of the line: undo must not touch them.
-    spoken = {
+    # Pictures about which nothing new is said stay out of the line: undo must not change them.
+    changed = {
         digest
         for digest in hashes.values()
         if not all(tag_tables.word_of(c, digest, tag) == (kind == ACCEPT, source) for tag in tags)
     }
-    if not (spoken or suggested) or not tags:
+    if not (changed or suggested) or not tags:
         return None
-    body = {"pictures": sorted(d.hex() for d in spoken), "tags": list(tags), "source": source}
+    body = {"pictures": sorted(d.hex() for d in changed), "tags": list(tags), "source": source}
     if suggested:
         further = store.hashes(suggested)
         body["suggested"] = sorted(digest.hex() for digest in further.values())
-        pairs = [(image, tag) for image in further for tag in tags]
-        tag_tables.put_sources(c, SUGGESTED, pairs)
-    number = append_entry(c, _HOME, kind, timestamp(), 0, body)
-    for digest in spoken:
+        tag_tables.put_sources(c, SUGGESTED, [(image, tag) for image in further for tag in tags])
+    number = append_entry(c, _PROFILE, kind, timestamp(), 0, body)
+    for digest in changed:
         for tag in tags:
             tag_tables.put_word(c, digest, tag, Word(kind == ACCEPT, source, number))
     return number
 
 
 def withdraw(store: Store, number: int | None) -> TagLine:
-    """Take back the newest line about tags that stands, or the one named; gives it.
-
-    Tags are then what they would be had it never been said.
-    """
+    """Take back a line about tags (None: the newest in effect) and return it."""
     with store.write(durable=True) as c:
         line = tag_tables.standing_line(store, number)
         if line is None and number is None:
@@ -135,45 +114,41 @@ def withdraw(store: Store, number: int | None) -> TagLine:
 
 
 def withdraw_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[bytes], set[bytes]]:
-    """:func:`withdraw` inside a transaction, of a line that stands.
+    """Take back a line in effect, inside a transaction.
 
-    Gives the pictures whose tags went back, and those of which something else was said since, which
-    is left alone.
+    Returns the pictures whose tags were restored, and those left as they are because a later line
+    is about them.
     """
     write_withdrawal(c, store, line)
     return put_back_within(c, store, line)
 
 
 def write_withdrawal(c: Transaction, store: Store, line: TagLine) -> int:
-    """The line that takes another one back, and nothing of what follows from it."""
-    return append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": line.number})
+    """Append the line that takes another one back, without changing any tags."""
+    return append_entry(c, _PROFILE, WITHDRAW, timestamp(), 0, {"line": line.number})
 
 
 def put_back_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[bytes], set[bytes]]:
-    """What follows from a withdrawal of a line: the words that stood before it.
-
-    Gives what :func:`withdraw_within` does.
-    """
+    """Restore the tags from before a withdrawn line; return what :func:`withdraw_within` does."""
     before = _words_before(c, store, line)
     for (digest, tag), word in before.items():
         tag_tables.put_word(c, digest, tag, word)
     here = store.images_of_hashes(line.suggested).values()
     tag_tables.drop_sources(c, SUGGESTED, [(image, tag) for image in here for tag in line.tags])
     pairs = {(digest, tag) for digest in line.pictures for tag in line.tags}
-    back = {digest for digest, _ in before} | set(line.suggested)
-    return back, {digest for digest, _ in pairs - set(before)}
+    restored = {digest for digest, _ in before} | set(line.suggested)
+    return restored, {digest for digest, _ in pairs - set(before)}
 
 
 def restore_within(c: Transaction, store: Store, withdrawal: int) -> bool:
-    """Take a withdrawal back, inside a transaction: the line it was about stands again.
+    """Take a withdrawal back, inside a transaction; return whether its line counts again.
 
-    Whether it does: a withdrawal that was taken back before takes nothing back again.  A later line
-    about the same picture and tag still counts more, as if nothing had ever been withdrawn.
+    A later line about the same picture and tag still takes precedence.
     """
     line = tag_tables.line_withdrawn_by(store, withdrawal)
     if line is None:
         return False
-    append_entry(c, _HOME, WITHDRAW, timestamp(), 0, {"line": withdrawal})
+    append_entry(c, _PROFILE, WITHDRAW, timestamp(), 0, {"line": withdrawal})
     for digest in line.pictures:
         for tag in line.tags:
             now = tag_tables.line_of_word(c, digest, tag)
@@ -188,40 +163,23 @@ def restore_within(c: Transaction, store: Store, withdrawal: int) -> bool:
 def _words_before(
     c: Transaction, store: Store, line: TagLine
 ) -> dict[tuple[bytes, str], Word | None]:
-    """Of what a line said last, what stood before it; what was said anew since is left out."""
+    """Return what counted before a line, for each picture and tag it decides now."""
     pairs = [(digest, tag) for digest in line.pictures for tag in line.tags]
     found: dict[tuple[bytes, str], Word | None] = dict.fromkeys(
         pair for pair in pairs if tag_tables.line_of_word(c, *pair) == line.number
     )
-    unsettled = set(found)
+    missing = set(found)
     older = tag_tables.standing_before(store, line)
-    while unsettled and (one := next(older, None)) is not None:
+    while missing and (one := next(older, None)) is not None:
         for pair, word in newest_words([one]).items():
-            if pair in unsettled:
+            if pair in missing:
                 found[pair] = word
-                unsettled.discard(pair)
-    return found
-
-
-def standing_numbers(lines: Iterable[TagLine]) -> set[int]:
-    """Numbers of the lines that count: said, and not taken back.
-
-    A withdrawal can be taken back too, so the last word is read first.
-    """
-    found: set[int] = set()
-    gone: set[int] = set()
-    for line in sorted(lines, key=lambda one: one.number, reverse=True):
-        if line.number in gone:
-            continue
-        if line.kind == WITHDRAW:
-            gone.add(line.withdraws or 0)
-        else:
-            found.add(line.number)
+                missing.discard(pair)
     return found
 
 
 def newest_words(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
-    """The newest word about each picture and tag, from lines that stand."""
+    """Return what the newest of some lines in effect says about each picture and tag."""
     return {
         (digest, tag): Word(line.kind == ACCEPT, line.source, line.number)
         for line in lines
@@ -232,13 +190,22 @@ def newest_words(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
 
 
 def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
-    """What the whole log comes to: the tables must say the same."""
-    alive = standing_numbers(lines)
-    return newest_words(line for line in lines if line.number in alive)
+    """Replay the whole log: what counts for each picture and tag.  The tables must agree."""
+    active: list[TagLine] = []
+    withdrawn: set[int] = set()
+    # A withdrawal can be withdrawn too, so the newest line comes first.
+    for line in sorted(lines, key=lambda one: one.number, reverse=True):
+        if line.number in withdrawn:
+            continue
+        if line.kind == WITHDRAW:
+            withdrawn.add(line.withdraws or 0)
+        else:
+            active.append(line)
+    return newest_words(reversed(active))
 
 
 def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
-    """The lines about tags, oldest first."""
+    """Return the lines about tags, oldest first."""
     shown = tag_tables.lines(store, newest)
     gone = tag_tables.withdrawn_lines(store)
     here = store.images_of_hashes({digest for line in shown for digest in line.pictures})
@@ -253,7 +220,7 @@ def list_lines(store: Store, newest: int | None = None) -> list[TagLogLine]:
 
 
 def verify(store: Store) -> list[str]:
-    """What is wrong with the tags, in sentences; empty when all is well."""
+    """Return what is wrong with the tags, as sentences; empty when nothing is."""
     wrong = tag_tables.loose_tags(store)
     if tag_tables.words(store) != words_of_log(tag_tables.lines(store)):
         wrong.append("what people said about tags is not what the log says")

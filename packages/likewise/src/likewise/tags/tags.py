@@ -1,4 +1,4 @@
-"""Tags: set, suggested, accepted and refused; in and out.
+"""The tags of a collection: set, suggested, accepted, rejected, imported and exported.
 
 What a person says goes into the log and counts more than what files say (``docs/tags.md``).
 """
@@ -6,8 +6,8 @@ What a person says goes into the log and counts more than what files say (``docs
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.catalog import action_tables, jobs, tag_tables
@@ -15,7 +15,7 @@ from likewise.catalog.filters import absolute
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import Transaction
 from likewise.catalog.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow, clean_all, near
-from likewise.errors import InvalidInput, UnknownName
+from likewise.errors import CollectionError, InvalidInput, UnknownName
 from likewise.library.keywords import folder_tags, picture_keywords, sidecars, tag_files, xmp_export
 from likewise.parts import part
 from likewise.search.query import Query, resolve_query
@@ -23,25 +23,34 @@ from likewise.search.views import Views
 from likewise.tags import tag_log
 from likewise_methods.validation import whole
 
-# What suggests learns, and is imported when somebody asks it.
+# Suggestions need learners, which are imported on first use.
 if TYPE_CHECKING:
     from likewise.ingest.pool import Workers
     from likewise.learning.log import Log
     from likewise.learning.searcher import Searcher
     from likewise.tags.bulk import TagRun
-    from likewise.tags.save_query import SavedQuery
     from likewise.tags.suggest import Suggester, Suggestion
 
 
 class TagsChanged(NamedTuple):
-    """Lines of the log that a change wrote, and the action they are (None: too small for one)."""
+    """Log lines that a change wrote, and the action they form (None: too few pictures)."""
 
     lines: list[int]
     action: int | None
 
 
+class SavedQuery(NamedTuple):
+    """A typed query saved as a tag; ``line`` is for undo, None where nothing was new."""
+
+    tag: str
+    line: int | None
+    tagged: tuple[int, ...]
+    suggested: tuple[int, ...]
+    action: int | None = None
+
+
 class Tags:
-    """The tags of a collection: who says what, what may be missing, and files of tags."""
+    """The tags of a collection: their sources, suggestions, and files of tags."""
 
     def __init__(
         self,
@@ -55,10 +64,18 @@ class Tags:
 
     @part
     def suggester(self) -> Suggester:
-        """Holds the tagged pictures between suggestions."""
+        """Suggests tags, and keeps the tagged pictures in memory."""
         from likewise.tags.suggest import Suggester
 
         return Suggester(self._views)
+
+    @contextmanager
+    def _write(self) -> Iterator[Transaction]:
+        """Open a durable transaction, which also stores calibrations measured since the last."""
+        with self._store.write(durable=True) as c:
+            yield c
+            if "suggester" in vars(self):
+                self.suggester.save_calibrations(c)
 
     # -- by hand ----------------------------------------------------------------------------
 
@@ -72,9 +89,9 @@ class Tags:
     ) -> list[int]:
         """Give tags to pictures and take tags from them, in one transaction.
 
-        Gives the numbers of the lines of the log, one for what was given and one for what was
-        taken, for :meth:`undo`; none where nothing changed.  Of more than one picture it is an
-        action, which ``actions.undo`` takes back whole.
+        Returns the numbers of the log lines for :meth:`undo`: one for the tags given, one for the
+        tags taken, none where nothing changed.  For several pictures it is an action, which
+        ``actions.undo`` takes back whole.
         """
         return self.change_many(pictures, add, remove, source=source).lines
 
@@ -86,14 +103,14 @@ class Tags:
         *,
         source: str = USER,
     ) -> TagsChanged:
-        """:meth:`change`, with the action that came of it."""
+        """Do what :meth:`change` does, and also return the action."""
         images = self._pictures.ids_of(pictures, "pictures")
         give, take = clean_all(add), clean_all(remove)
         both = set(give) & set(take)
         if both:
             raise InvalidInput(f"{min(both)!r} is to be given and taken; choose one")
         self._check_source(source)
-        with self._store.write(durable=True) as c:
+        with self._write() as c:
             if source not in tag_tables.PEOPLE:
                 pairs = [(image, tag) for image in images for tag in give]
                 tag_tables.put_sources(c, source, pairs)
@@ -115,7 +132,7 @@ class Tags:
         *,
         at_least: int,
     ) -> TagsChanged:
-        """Lines of the log as one action, where they are of so many pictures."""
+        """Record log lines as one action if they are about at least so many pictures."""
         lines = [number for number in said if number is not None]
         found = (tag_tables.standing_line(self._store, number) for number in lines)
         spoken = {digest for line in found if line for digest in (*line.pictures, *line.suggested)}
@@ -127,12 +144,12 @@ class Tags:
     def settle_suggestions(
         self, tag: str, accept: Iterable[PictureName], reject: Iterable[PictureName] = ()
     ) -> TagsChanged:
-        """Say of many suggestions of one tag which are right and which are not, in one action."""
+        """Accept some suggestions of one tag and reject others, in one action."""
         (name,) = clean_all([tag])
         yes, no = self._pictures.ids_of(accept, "accept"), self._pictures.ids_of(reject, "reject")
         if set(yes) & set(no):
             raise InvalidInput(f"picture {min(set(yes) & set(no))} is in both lists; choose one")
-        with self._store.write(durable=True) as c:
+        with self._write() as c:
             said = [
                 tag_log.write_line_within(c, self._store, yes, [name], ACCEPT, ACCEPTED),
                 tag_log.write_line_within(c, self._store, no, [name], REJECT, USER),
@@ -141,7 +158,7 @@ class Tags:
             return self._note_lines(c, action_tables.ACCEPT_MANY, said, about, at_least=1)
 
     def suggested_for(self, tag: str) -> list[int]:
-        """Pictures for which a tag is suggested and that nobody has looked at, by id."""
+        """Return the pictures with an open suggestion of a tag, by id."""
         return tag_tables.suggested_images(self._store, tag)
 
     @staticmethod
@@ -151,64 +168,106 @@ class Tags:
             raise InvalidInput(f"{source!r} is no source of tags; a short name expected")
 
     def accept(self, picture: PictureName, tag: str) -> int | None:
-        """Say that a suggested tag is right; gives the line's number (None: said before)."""
-        images, tags = [self._pictures.id_of(picture)], clean_all([tag])
-        return tag_log.write_line(self._store, images, tags, ACCEPT, ACCEPTED)
+        """Accept a suggested tag; return the line's number (None: it was accepted before)."""
+        return self._write_line(picture, tag, ACCEPT, ACCEPTED)
 
     def reject(self, picture: PictureName, tag: str) -> int | None:
-        """Say that a tag is wrong: it goes, and is not suggested for this picture again."""
+        """Remove a tag and never suggest it for this picture again; return the line's number."""
+        return self._write_line(picture, tag, REJECT, USER)
+
+    def _write_line(self, picture: PictureName, tag: str, kind: str, source: str) -> int | None:
         images, tags = [self._pictures.id_of(picture)], clean_all([tag])
-        return tag_log.write_line(self._store, images, tags, REJECT, USER)
+        with self._write() as c:
+            return tag_log.write_line_within(c, self._store, images, tags, kind, source)
 
-    def save_query(self, text: str, tag: str, **options: Any) -> SavedQuery:
-        """Make a tag of a typed query: what was liked under it is tagged, the rest suggested.
+    def save_query(
+        self,
+        text: str,
+        tag: str,
+        *,
+        k: int = 50,
+        above: float | None = None,
+        profile: str = "default",
+    ) -> SavedQuery:
+        """Tag the pictures liked under a text, and suggest the tag for its k best other hits.
 
-        The rest is its ``k`` best other answers (50), with a score of at least ``above``;
-        ``profile`` says whose likes count.  :meth:`undo` of its line takes all of it back.
+        ``above`` is the lowest score for a suggestion; ``profile`` says whose likes count.  One log
+        line holds both, so that one :meth:`undo` takes both back.
         """
-        from likewise.tags.save_query import save_query
-
-        return save_query(self._store, self._searcher(), self._log(), text, tag, **options)
+        store = self._store
+        (name,) = clean_all([tag])
+        liked, disliked = self._log().verdicts(text=text, profile=profile)
+        if not liked:
+            raise CollectionError(
+                f"nothing was liked under {text[:60]!r} yet; like the pictures that it means first"
+            )
+        k = whole(k, "k", 0)
+        judged = {*liked, *disliked}
+        best: list[int] = []
+        if k:
+            answer = self._searcher().ask(text, k + len(judged), by=profile, above=above)
+            best = [image for image in answer.ids if image not in judged][:k]
+        with self._write() as c:
+            known = tag_tables.tags_of_many(store, best)
+            refused = tag_tables.refused_of_many(store, best)
+            here = store.present([*liked, *best])
+            further = [
+                image
+                for image in best
+                if image in here
+                and name not in refused.get(image, ())
+                and all(name != one for one, _ in known.get(image, ()))
+            ]
+            images = [image for image in liked if image in here]
+            number = tag_log.write_line_within(
+                c, store, images, [name], ACCEPT, ACCEPTED, suggested=further
+            )
+            action = None
+            if number is not None:
+                body = {"tags": [name], "lines": [number], "text": text}
+                n_pictures = len({*images, *further})
+                action = action_tables.put_action(c, store, action_tables.SAVE, n_pictures, body)
+        return SavedQuery(name, number, tuple(images), tuple(further), action)
 
     def undo(self, number: int | None = None) -> int:
-        """Take back the last word about tags, or the one named; gives its number."""
+        """Take back the newest line about tags, or the one given; return its number."""
         return tag_log.withdraw(self._store, number).number
 
     def log(self, newest: int | None = None) -> list[tag_log.TagLogLine]:
-        """What people said about tags, oldest first; withdrawn lines are marked, never gone."""
+        """Return what people said about tags, oldest first; withdrawn lines are marked."""
         return tag_log.list_lines(self._store, newest)
 
     # -- looking ----------------------------------------------------------------------------
 
     def of(self, picture: PictureName) -> list[str]:
-        """The tags of a picture."""
+        """Return the tags of a picture."""
         return [tag for tag, _ in self._store.tags_of(self._pictures.id_of(picture))]
 
     def of_many(self, pictures: Iterable[PictureName]) -> dict[int, list[str]]:
-        """The tags of many pictures, by id; a picture without tags has an empty list."""
+        """Return the tags of many pictures, by id; an empty list for a picture without tags."""
         images = self._pictures.ids_of(pictures, "pictures")
         found = tag_tables.tags_of_many(self._store, images)
         return {image: [tag for tag, _ in found.get(image, ())] for image in images}
 
     def sources(self, picture: PictureName) -> dict[str, list[str]]:
-        """The tags of a picture, each with all who say so, the weightiest first."""
+        """Return the tags of a picture with all their sources, the weightiest first."""
         return tag_tables.sources_of(self._store, self._pictures.id_of(picture))
 
     def refused(self, picture: PictureName) -> list[str]:
-        """Tags a person refused for a picture."""
+        """Return the tags a person rejected for a picture."""
         image = self._pictures.id_of(picture)
         return sorted(tag_tables.refused_of_many(self._store, [image]).get(image, ()))
 
     def all(self, prefix: str = "", limit: int | None = None) -> list[TagRow]:
-        """Every tag with its pictures counted, by source too; the most frequent first."""
+        """Return every tag with its count of pictures, in all and by source; most used first."""
         return tag_tables.counts(self._store, prefix, limit)
 
     def complete(self, prefix: str, limit: int = 10) -> list[str]:
-        """Tags that begin like this (in any case of letters), the most frequent first."""
+        """Return tags that begin with a prefix (ignoring case), most used first."""
         return [row.tag for row in tag_tables.counts(self._store, prefix, limit)]
 
     def check_known(self, tags: Sequence[str]) -> None:
-        """Refuse tags that no picture has, with those that may have been meant."""
+        """Refuse tags that no picture has, and name similar ones."""
         there = tag_tables.known_tags(self._store, list(tags))
         lost = next((tag for tag in tags if tag not in there), None)
         if lost is not None:
@@ -222,10 +281,11 @@ class Tags:
     # -- suggestions ------------------------------------------------------------------------
 
     def suggest(self, picture: Query, k: int = 5) -> list[Suggestion]:
-        """Tags a picture may deserve, best first, with the tagged pictures behind each.
+        """Suggest tags for a picture, best first, with the tagged pictures behind each.
 
         ``picture`` is an id, a path, bytes or pixels, in the collection or not.  Tags it has and
-        tags that were refused for it are left out.  Empty where nothing is tagged yet.
+        tags that were rejected for it are left out.  Empty where nothing is tagged yet.  Nothing
+        is written.
         """
         k = whole(k, "k")
         return self.suggester.suggest(resolve_query(self._store, picture, None), k)
@@ -240,10 +300,10 @@ class Tags:
         workers: Workers = 0,
         report: jobs.Report = jobs.silent,
     ) -> TagRun:
-        """Suggested tags for every picture nobody tagged (``also_tagged``: for all pictures).
+        """Suggest tags for every untagged picture (``also_tagged``: for all pictures).
 
-        Only those with a confidence of at least ``above``.  A run that is stopped goes on where it
-        was; suggestions are marked as such, and are no evidence for others until accepted.
+        Only tags with a confidence of at least ``above``.  A stopped run continues where it was.
+        Suggestions are marked as such, and are no evidence for others until accepted.
         ``workers`` may be a cluster (0: this process alone).
         """
         from likewise.tags import bulk
@@ -255,7 +315,7 @@ class Tags:
             )  # fmt: skip
 
     def clear_suggestions(self) -> int:
-        """Take back every suggestion nobody confirmed; gives how many there were."""
+        """Delete every suggestion that was not accepted; return how many there were."""
         from likewise.tags import bulk
 
         with self._store.lease("tags clear"):
@@ -266,20 +326,20 @@ class Tags:
     def import_file(
         self, path: str | os.PathLike[str], *, replace: bool = False
     ) -> tag_files.TagImport:
-        """Tags from a CSV or JSON file; pictures it names that are not here are listed."""
+        """Import tags from a CSV or JSON file; pictures it names in vain are listed."""
         return tag_files.import_tags(self._store, absolute(path), replace=replace)
 
     def from_folders(self, levels: int | None = 1) -> int:
-        """Names of folders as tags, now and with every ``add`` and ``sync``; None: no more.
+        """Use folder names as tags, now and with every ``add`` and ``sync``; None: stop that.
 
-        ``levels`` folders above each picture count, none above what was added.  Gives how many
+        ``levels`` folders above each picture count, none above what was added.  Returns how many
         tags came or went.
         """
         counted = None if levels is None else whole(levels, "levels")
         return folder_tags.set_folders(self._store, counted)
 
     def read_files(self, *, report: jobs.Report = jobs.silent) -> picture_keywords.KeywordsFound:
-        """Read keywords inside and beside all pictures again; ``add`` reads those of new ones."""
+        """Read keywords in pictures and sidecars again; ``add`` reads those of new pictures."""
         with self._store.lease("tags read"):
             found = picture_keywords.reread_keywords(self._store, report)
             beside = sidecars.follow_sidecars(self._store, every=True)
@@ -292,10 +352,10 @@ class Tags:
         suggested: bool = False,
         report: jobs.Report = jobs.silent,
     ) -> xmp_export.XmpExport:
-        """Tags as XMP sidecars, ``"beside"`` the pictures or below a folder.
+        """Write tags as XMP sidecars, next to the pictures (``"beside"``) or below a folder.
 
-        A sidecar that is there is merged: all else in it stays.  ``suggested`` writes suggestions
-        nobody confirmed, too.
+        An existing sidecar is merged: everything else in it stays.  ``suggested`` also writes
+        suggestions that were not accepted.
         """
         folder = xmp_export.check_place(place)
         with self._store.lease("export"):
@@ -304,6 +364,6 @@ class Tags:
     def plan_xmp(
         self, place: str | os.PathLike[str] = xmp_export.BESIDE, *, suggested: bool = False
     ) -> xmp_export.XmpPlan:
-        """What :meth:`export_xmp` would write, and where; nothing is written."""
+        """Return what :meth:`export_xmp` would write, and where."""
         folder = xmp_export.check_place(place)
         return xmp_export.plan_xmp(self._store, folder, suggested=suggested)

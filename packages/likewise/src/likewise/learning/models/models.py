@@ -17,7 +17,7 @@ from likewise.catalog.log_tables import Model, drop_model, model, models, put_mo
 from likewise.catalog.store import SpaceRow
 from likewise.errors import CollectionError, InvalidInput, UnknownName
 from likewise.learning.history import Item
-from likewise.learning.log_lines import timestamp
+from likewise.learning.log import timestamp
 from likewise.learning.models import map as map_learning
 from likewise.learning.models import metric as metric_learning
 from likewise.learning.models.constraints import (
