@@ -57,6 +57,7 @@ PRODUCT = [
     {"engines"},
     {"vision"},
     {"images"},
+    {"describers"},
     {"parts", "plugins"},
     {"errors", "lazy_imports", "_version"},
 ]

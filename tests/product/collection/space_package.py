@@ -117,6 +117,7 @@ def install(
     module: str = "tone_spaces",
     source: str = MODULE,
     entry_points: dict[str, str] | None = None,
+    group: str = "likewise.spaces",
 ) -> Path:
     """Write a package and its metadata to a folder; gives the folder, to be put on the path."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,5 +127,5 @@ def install(
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     points = ENTRY_POINTS if entry_points is None else entry_points
     lines = [f"{feature} = {value}" for feature, value in points.items()]
-    (info / "entry_points.txt").write_text("\n".join(["[likewise.spaces]", *lines, ""]))
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines, ""]))
     return folder

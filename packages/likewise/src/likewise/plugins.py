@@ -49,7 +49,7 @@ GROUPS = {
         "typer",
     ),
     DESCRIBERS: Group(
-        "a describer", "what computes something per picture besides vectors", "docs/plugins.md"
+        "the describer's name", "a subclass of Describer", "likewise.describers.Describer"
     ),
 }
 _OURS = {
@@ -104,8 +104,8 @@ def package_of(point: EntryPoint) -> str:
     return point.value.partition(":")[0] if point.dist is None else point.dist.name
 
 
-def load(group: str, name: str) -> Any:
-    """Import a plug-in.
+def find(group: str, name: str) -> EntryPoint:
+    """Return the entry point of a plug-in without importing it.
 
     Raises :class:`PluginMissing`, with the package to install where it is one of ours, or
     :class:`PluginBroken`.
@@ -116,11 +116,17 @@ def load(group: str, name: str) -> Any:
     if len(found) > 1:
         packages = ", ".join(map(package_of, found))
         raise PluginBroken(f"several packages provide {name!r}: {packages}; uninstall all but one")
+    return found[0]
+
+
+def load(group: str, name: str) -> Any:
+    """Import a plug-in; raises what :func:`find` raises, and :class:`PluginBroken`."""
+    point = find(group, name)
     try:
-        return found[0].load()
+        return point.load()
     except Exception as error:
         raise PluginBroken(
-            f"plug-in {name!r} of {package_of(found[0])} ({found[0].value}) cannot be loaded: "
+            f"plug-in {name!r} of {package_of(point)} ({point.value}) cannot be loaded: "
             f"{type(error).__name__}: {error}; repair or uninstall it"
         ) from error
 

@@ -361,8 +361,33 @@ MIGRATIONS: tuple[str, ...] = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
     );
     """,
+    # What describers found in pictures: texts with a score and, where known, a place.  The words of
+    # the texts have a table of their own, so that the index of words stays as it is.
+    """
+    CREATE TABLE describers (name TEXT PRIMARY KEY) WITHOUT ROWID;
+    CREATE TABLE described_images (
+        describer TEXT NOT NULL REFERENCES describers ON DELETE CASCADE,
+        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
+        version TEXT NOT NULL, problem TEXT, PRIMARY KEY (describer, image)
+    ) WITHOUT ROWID;
+    CREATE INDEX described_images_by_image ON described_images (image);
+    CREATE TABLE facts (
+        describer TEXT NOT NULL REFERENCES describers ON DELETE CASCADE,
+        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
+        place INTEGER NOT NULL, text TEXT NOT NULL, score REAL NOT NULL, box TEXT,
+        PRIMARY KEY (describer, image, place)
+    ) WITHOUT ROWID;
+    CREATE INDEX facts_by_image ON facts (image);
+    CREATE TABLE fact_words (
+        word TEXT NOT NULL,
+        describer TEXT NOT NULL REFERENCES describers ON DELETE CASCADE,
+        image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
+        PRIMARY KEY (word, describer, image)
+    ) WITHOUT ROWID;
+    CREATE INDEX fact_words_by_image ON fact_words (image);
+    """,
 )
-SCHEMA_DIGEST = "d2fa60d7133b49a220d3335a2e371c86"
+SCHEMA_DIGEST = "c85c0d8d0d6baca133bd4f57e7cda5ac"
 """The name of the schema that all of them make (``schema.py``); a test says the new one."""
 
 

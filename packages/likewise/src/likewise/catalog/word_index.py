@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.catalog.database import Transaction, marks, parts
+from likewise.catalog.fact_table import facts_of, find_facts
 from likewise.catalog.moments import refresh_moments
 from likewise.catalog.sums import blob_sum
 from likewise.catalog.unshipped import note_unshipped
@@ -119,6 +120,8 @@ def finds_beginnings(word: str) -> bool:
 
 FIELDS = ("tags", "suggested", "folders", "files", "camera")
 """The columns of the index."""
+SEARCHED = (*FIELDS, "facts")
+"""The fields that typed words are looked up in; facts have a table of their own."""
 _CHUNK = 500
 _SEPARATORS = re.compile(r"[/\\]")
 
@@ -131,10 +134,11 @@ class Written(NamedTuple):
     folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     camera: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
     def document(self) -> tuple[str, ...]:
         """A row of the index."""
-        return tuple(" ".join(map(spread, names)) for names in self)
+        return tuple(" ".join(map(spread, names)) for names in self[: len(FIELDS)])
 
 
 PutDocuments = Callable[[Transaction, Mapping[int, tuple[str, ...]]], None]
@@ -228,7 +232,10 @@ def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: boo
 
     With ``beginnings`` words that begin with the first one count too.
     """
-    assert field in FIELDS
+    assert field in SEARCHED
+    if field == "facts":
+        found = find_facts(store, map(fold, words), beginnings=beginnings, most=MOST)
+        return np.array(found, np.int64)
     return np.array(store.catalog.find_words(field, words, beginnings, MOST), np.int64)
 
 
@@ -270,6 +277,10 @@ def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
     for part in parts(list(images)):
         with store.telling():
             found |= read_written(store.connection, part)
+        for image, facts in facts_of(store, part).items():
+            if image in found:
+                texts = tuple(dict.fromkeys(one.text for one in facts))
+                found[image] = found[image]._replace(facts=texts)
     return found
 
 

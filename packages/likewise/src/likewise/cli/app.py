@@ -25,6 +25,7 @@ from likewise.cli import (
     classify,
     compare,
     demo,
+    describers,
     evaluate,
     feedback,
     keys,
@@ -113,6 +114,7 @@ app.add_typer(models.model, name="model", rich_help_panel="Learning")
 app.add_typer(classify.classify, name="classify", rich_help_panel="Learning")
 app.add_typer(profiles.profile, name="profile", rich_help_panel="Learning")
 app.add_typer(spaces.space, name="space", rich_help_panel="Maintenance")
+app.add_typer(describers.describer, name="describer", rich_help_panel="Maintenance")
 app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Maintenance")
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from likewise.collection.library import Library
     from likewise.collection.shipping import Shipping
     from likewise.ingest.add import AddResult, Metadata
+    from likewise.ingest.facts import Describers
     from likewise.ingest.pool import Workers
     from likewise.ingest.spaces import Spaces
     from likewise.learning.judge import Judgement
@@ -141,6 +142,13 @@ class Collection:
         from likewise.ingest.spaces import Spaces
 
         return Spaces(self._views, self.similarities)
+
+    @part
+    def describers(self) -> Describers:
+        """What is computed per picture besides rows, such as text in pictures."""
+        from likewise.ingest.facts import Describers
+
+        return Describers(self._store)
 
     @part
     def profiles(self) -> Profiles:

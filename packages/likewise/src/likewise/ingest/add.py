@@ -27,6 +27,7 @@ from likewise.catalog.picture_marks import put_rating
 from likewise.catalog.store import REMOVED, Store
 from likewise.errors import CollectionError
 from likewise.ingest.backfill import fill_gaps, note_unmade
+from likewise.ingest.facts import fill_facts
 from likewise.ingest.generations import spaces_to_describe
 from likewise.ingest.growth import (
     expect_stragglers,
@@ -92,7 +93,8 @@ class AddResult:
         Spaces whose vectors cannot be made on this machine: an ``add`` on one where they can makes
         up for it.
     remarks : list of (str, str)
-        Pictures and sidecars whose keywords could not be read; the pictures are in all the same.
+        Pictures and sidecars whose keywords could not be read (the pictures are added all the
+        same), and describers that could not run.
 
     See Also
     --------
@@ -174,6 +176,7 @@ def add(
     follow_folders(store)
     fill_gaps(store, workers=workers, report=course.note)
     fill_shots(store, workers=workers, report=course.note)
+    result.remarks += fill_facts(store, workers=workers, report=course.note)
     count = n_workers(workers, store.n_images())
     grow_spaces(store, workers=count, report=course.note, at_end=True)
     if graphs_to_grow(store):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from likewise.catalog import word_index
 from likewise.catalog.store import Store
 from likewise.catalog.word_index import (
-    FIELDS,
+    SEARCHED,
     Written,
     finds_beginnings,
     fold,
@@ -36,6 +36,7 @@ LEVELS = {
     "folders": (2.8, 2.4),
     "files": (2.8, 2.4),
     "camera": (2.8, 2.4),
+    "facts": (2.8, 2.4),
     "suggested": (2.0, 1.8),
 }
 """What a field counts for a word: found whole (or in another number), and by its beginning."""
@@ -45,7 +46,7 @@ NEAR_TAG, NEAR_SUGGESTED, NEAR_LEAST = 1.5, 1.2, 0.6
 means it any more."""
 KINDS = {
     "tags": "tag", "folders": "folder", "files": "file", "camera": "camera",
-    "suggested": "suggested",
+    "facts": "fact", "suggested": "suggested",
 }  # fmt: skip
 """The kind of reason that each field gives."""
 
@@ -106,7 +107,7 @@ def _of_term(store: Store, term: Term, struck: Struck) -> list[tuple[float, Ids]
         found.append((DATE, dated(store, term.span)))
     if not _can_be_written(term):
         return found
-    for field in FIELDS:
+    for field in SEARCHED:
         if struck.kind(KINDS[field]):
             continue
         whole, beginning = LEVELS[field]
@@ -142,7 +143,7 @@ def _can_be_written(term: Term) -> bool:
 def _recheck(store: Store, field: str, term: Term, ids: Ids, struck: frozenset[str]) -> Ids:
     """Those that a field still speaks for without the values that were struck out."""
     said = word_index.written_about(store, ids.tolist())
-    place = FIELDS.index(field)
+    place = SEARCHED.index(field)
     kept = [
         image
         for image in ids.tolist()
@@ -188,7 +189,7 @@ def reasons_written(
             add(Reason("date", term.typed, term.typed))
         if not _can_be_written(term):
             continue
-        for field, names in zip(FIELDS, said, strict=True):
+        for field, names in zip(SEARCHED, said, strict=True):
             for name in names:
                 if matches(term, name):
                     add(Reason(KINDS[field], name, term.typed))
@@ -218,6 +219,6 @@ def gather_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]
         if term.span is not None:
             out.append(dated(store, term.span))
         if _can_be_written(term):
-            out += [find_whole(store, field, term) for field in FIELDS if field != "suggested"]
-    only = Struck(("tag", "folder", "file", "camera", "date"))
+            out += [find_whole(store, field, term) for field in SEARCHED if field != "suggested"]
+    only = Struck(("tag", "folder", "file", "camera", "fact", "date"))
     return Unwanted(np.unique(np.concatenate(out)), gather(store, terms, near, only))

@@ -18,6 +18,7 @@ SENTENCES = {
     "folder": "folder {value}",
     "file": "file name {value}",
     "camera": "camera {value}",
+    "fact": "in the picture: {value}",
     "suggested": "suggested: {value}",
     "near": "tag by meaning: {value} (typed: {typed})",
     "looks": "looks like: {value}",

@@ -220,7 +220,7 @@ export const t = {
   reasons: {
     why: "Why these pictures",
     /** @type {Record<string, string>} */
-    kinds: { tag: "tagged ", date: "date: ", folder: "folder ", file: "file name ", camera: "camera ", suggested: "suggested: ", near: "tag by meaning: ", looks: "looks like: " },
+    kinds: { tag: "tagged ", date: "date: ", folder: "folder ", file: "file name ", camera: "camera ", fact: "in the picture: ", suggested: "suggested: ", near: "tag by meaning: ", looks: "looks like: " },
     off: "Ignore this reason",
     offOne: (/** @type {string} */ text) => `Ignore: ${text}`,
     on: "Use this reason again",
