@@ -15,7 +15,7 @@
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
 #   make docs         the site into build/site: examples run, warnings are errors, links checked
-#   make release-check  build wheel and sdist twice, install, run the README from them (WORK=DIR keeps)
+#   make release-check  build the four distributions twice, install them, run the README (WORK=DIR keeps)
 #   make lock         renew requirements.lock
 
 PYTHON ?= python3
@@ -152,8 +152,10 @@ release-check:
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
-	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
+	$(BIN)/uv pip compile packages/*/pyproject.toml --all-extras --group test --group bench --group docs \
+	  --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --no-annotate --quiet \
+	  $(patsubst packages/%/pyproject.toml,--no-emit-package %,$(wildcard packages/*/pyproject.toml)) \
+	  --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV) $(METHODS) build dist .pytest_cache .mypy_cache .ruff_cache $(NODE) $(PAGE)/made docs/api docs/gallery

@@ -1,9 +1,10 @@
-"""``make release-check``: is what would be published what it says it is?
+"""``make release-check``: build, install and try what would be published.
 
-Builds wheel and sdist twice from copies of the tracked files, compares the bytes, looks at what is
-inside and under which licences, installs the wheel into an empty environment and goes through the
-README's five minutes there, outside the checkout.  Needs the package index and nothing else than
-Python's own library.  What was built is left in ``dist``.
+Builds a wheel and an sdist of each distribution twice from copies of the tracked files and compares
+the bytes; checks their contents and licences; installs ``likewise-methods`` alone and imports every
+public name; installs the product from its wheels into an empty environment and runs the README's
+commands there, outside the checkout.  Needs a package index, and nothing but Python's own library.
+Leaves what was built in ``dist``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 from tools.release.readme import five_minutes, installing  # noqa: E402
 
+DISTRIBUTIONS = ("likewise-methods", "likewise", "likewise-cluster", "likewise-cuda")
+METHODS_NEED = {"numpy", "scipy", "scikit-learn", "numba", "faiss-cpu"}
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "macos", "windows")
 MACOS = "14.0"
@@ -51,17 +54,24 @@ for name, pixels in zip(("cat", "flower"), load_sample_images().images):
         view = ImageOps.mirror(view) if number % 2 else view
         view.save(folder / (f"{name}.jpg" if number == 0 else f"{name}-{number}.jpg"), quality=88)
 """
+# Argument: a package.  Imports its modules and public names; prints how many.
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+root = importlib.import_module(sys.argv[1])
+names = 0
+for found in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
+    if not found.name.endswith("__main__"):
+        module = importlib.import_module(found.name)
+        for name in getattr(module, "__all__", ()):
+            getattr(module, name)
+            names += 1
+print(names)
+"""
 HELP = """
 import typer
-from likewise_methods.lazy_exports import DOORS
-import importlib
-for room, names in DOORS.items():
-    module = importlib.import_module(room)
-    for name in names:
-        getattr(module, name)
 from likewise.cli.app import app
 waiting = [(typer.main.get_command(app), "likewise", None)]
-told = 0
+count = 0
 while waiting:
     command, name, above = waiting.pop()
     context = typer.Context(command, info_name=name, parent=above)
@@ -69,9 +79,9 @@ while waiting:
     assert command.help, context.command_path
     for one in command.params:
         assert one.help, (context.command_path, one.name)
-    told += 1
+    count += 1
     waiting += [(one, word, context) for word, one in getattr(command, "commands", {}).items()]
-print(told)
+print(count)
 """
 LICENCES = """
 import importlib.metadata as metadata, json
@@ -86,13 +96,13 @@ print(json.dumps({
 """
 
 
-class Wrong(Exception):
-    """The release is not what it says."""
+class ReleaseError(Exception):
+    """A check of the release failed."""
 
 
 def check(holds: object, what: str) -> None:
     if not holds:
-        raise Wrong(what)
+        raise ReleaseError(what)
 
 
 def say(text: str) -> None:
@@ -100,7 +110,7 @@ def say(text: str) -> None:
 
 
 def run(*command: object, timeout: float = 900, **more: object) -> str:
-    """A command that must end well; gives what it printed."""
+    """Run a command that must succeed; return its output."""
     done = subprocess.run(
         [str(part) for part in command],
         stdout=subprocess.PIPE,
@@ -115,7 +125,7 @@ def run(*command: object, timeout: float = 900, **more: object) -> str:
 
 
 def outside(home: Path, programs: Path) -> dict[str, str]:
-    """Surroundings that know nothing of the checkout, nor of who runs this."""
+    """Return environment variables without any trace of the checkout or the user."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -130,7 +140,7 @@ def programs_of(environment: Path) -> Path:
 
 
 def new_environment(place: Path) -> Path:
-    """An empty environment; gives its Python."""
+    """Create an empty virtual environment; return its Python."""
     run(sys.executable, "-m", "venv", place)
     return programs_of(place) / "python"
 
@@ -138,9 +148,19 @@ def new_environment(place: Path) -> Path:
 # -- what is built ---------------------------------------------------------------------------------
 
 
+def source_of(name: str) -> Path:
+    """Return the folder of a distribution's import package."""
+    return Path("packages", name, "src", name.replace("-", "_"))
+
+
 def versions() -> str:
-    """One version in every place that names it."""
-    version = (ROOT / "packages/likewise/src/likewise/_version.py").read_text().split('"')[1]
+    """Check that every place names the same version; return it."""
+    found = {
+        name: (ROOT / source_of(name) / "_version.py").read_text().split('"')[1]
+        for name in DISTRIBUTIONS
+    }
+    version = found["likewise"]
+    check(set(found.values()) == {version}, f"the versions differ: {found}")
     heading = re.search(
         rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$",
         (ROOT / "CHANGELOG.md").read_text(),
@@ -153,7 +173,10 @@ def versions() -> str:
 
 
 def build(work: Path, name: str, tools: Path) -> dict[str, Path]:
-    """Wheel (made of the sdist) and sdist from a copy of the tracked files."""
+    """Build wheels (from the sdists) and sdists from a copy of the tracked files.
+
+    Returns the files by name.
+    """
     copy = work / name
     listed = run("git", "-C", ROOT, "ls-files", "-z").split("\0")
     for file in filter(None, listed):
@@ -162,75 +185,113 @@ def build(work: Path, name: str, tools: Path) -> dict[str, Path]:
             shutil.copy(ROOT / file, copy / file)
     stamp = run("git", "-C", ROOT, "log", "-1", "--format=%ct").strip()
     environment = {**os.environ, "SOURCE_DATE_EPOCH": stamp}
-    run(tools, "-m", "build", "--outdir", copy / "dist", copy, env=environment)
-    return {path.suffix: path for path in (copy / "dist").iterdir()}
+    for one in DISTRIBUTIONS:
+        run(
+            tools, "-m", "build", "--installer", "uv", "--outdir", copy / "dist",
+            copy / "packages" / one, env=environment,
+        )  # fmt: skip
+    return {path.name: path for path in sorted((copy / "dist").iterdir())}
 
 
-def contents(wheel: Path, sdist: Path) -> str:
-    """Nothing is in them that should not be, and what is not ours is attributed."""
+def wheel_of(built: dict[str, Path], name: str) -> Path:
+    stem = name.replace("-", "_")
+    return next(path for file, path in built.items() if re.match(rf"{stem}-\d.*\.whl$", file))
+
+
+def contents(name: str, built: dict[str, Path]) -> str:
+    """Check that wheel and sdist hold the tracked files, the licence, and nothing else."""
+    wheel = wheel_of(built, name)
+    sdist = next(path for file, path in built.items() if wheel.name.startswith(file[:-7] + "-"))
+    folder = source_of(name)
     inside = zipfile.ZipFile(wheel)
-    names = [name for name in inside.namelist() if ".dist-info/" not in name]
-    check(all(name.startswith("likewise/") for name in names), "the wheel holds another package")
-    third = inside.read(
-        next(name for name in inside.namelist() if name.endswith("licenses/THIRD_PARTY.md"))
-    ).decode()
-    check(any(n.endswith("licenses/LICENSE") for n in inside.namelist()), "no LICENSE in the wheel")
-    section = third.split("## Files that are no source text")[1].split("\n## ")[0]
-    listed = set(re.findall(r"^\| `(likewise/[^`]+)`", section, flags=re.MULTILINE))
-    other = {name for name in names if Path(name).suffix not in SOURCES}
-    check(other == listed, f"THIRD_PARTY.md and the wheel differ in {sorted(other ^ listed)}")
-    tracked = run("git", "-C", ROOT, "ls-files", "packages/likewise/src/likewise").split()
-    missing = {name.removeprefix("src/") for name in tracked} ^ set(names)
-    check(not missing, f"the wheel and the tracked files differ in {sorted(missing)}")
+    names = {one for one in inside.namelist() if ".dist-info/" not in one}
+    tracked = run("git", "-C", ROOT, "ls-files", folder).split()
+    own = {str(Path(file).relative_to(folder.parent)) for file in tracked}
+    check(names == own, f"{wheel.name} and the tracked files differ in {sorted(names ^ own)}")
+    licences = {Path(one).name for one in inside.namelist() if "/licenses/" in one}
+    check("LICENSE" in licences, f"{wheel.name} has no LICENSE")
+    listed: set[str] = set()
+    if "THIRD_PARTY.md" in licences:
+        text = (ROOT / "THIRD_PARTY.md").read_text()
+        section = text.split("## Files that are no source text")[1].split("\n## ")[0]
+        listed = set(re.findall(r"^\| `(likewise/[^`]+)`", section, flags=re.MULTILINE))
+    other = {one for one in names if Path(one).suffix not in SOURCES}
+    check(other == listed, f"THIRD_PARTY.md and {wheel.name} differ in {sorted(other ^ listed)}")
     with tarfile.open(sdist) as archive:
-        kept = {name.split("/", 1)[-1] for name in archive.getnames()}
-    for name in ("LICENSE", "THIRD_PARTY.md", "Makefile", "tests/conftest.py", "docs/index.md"):
-        check(name in kept, f"the sdist has no {name}")
+        kept = {one.split("/", 1)[-1] for one in archive.getnames()}
+    needed = {"LICENSE", "README.md", "pyproject.toml", *(f"src/{file}" for file in own)}
+    check(needed <= kept, f"{sdist.name} lacks {sorted(needed - kept)}")
     return f"{len(names)} files, {wheel.stat().st_size / 1e6:.1f} MB, {len(other)} no source text"
 
 
-def extras(wheel: Path, tools: Path) -> str:
-    """Every extra resolves here; the plain install has wheels on every system and Python."""
-    metadata = zipfile.ZipFile(wheel)
-    text = metadata.read(
-        next(name for name in metadata.namelist() if name.endswith("/METADATA"))
-    ).decode()
-    names = re.findall(r"^Provides-Extra: (\S+)$", text, flags=re.MULTILINE)
+def metadata(wheel: Path) -> str:
+    archive = zipfile.ZipFile(wheel)
+    return archive.read(next(n for n in archive.namelist() if n.endswith("/METADATA"))).decode()
+
+
+def extras(built: dict[str, Path], tools: Path) -> str:
+    """Check that every extra resolves, and that there are wheels for every system and Python."""
     uv = tools.with_name("uv")
-    asked = wheel.with_name("asked.in")
-    for extra in names:
-        asked.write_text(f"likewise[{extra}] @ {wheel.as_uri()}\n")
-        run(uv, "pip", "compile", "--quiet", "--python-version", "3.11", asked)
-    asked.write_text(f"likewise[text] @ {wheel.as_uri()}\n")
+    asked = tools.parents[2] / "asked.in"
+    ours = {name: wheel_of(built, name).as_uri() for name in DISTRIBUTIONS}
+
+    def resolve(name: str, extra: str, *options: str, **more: object) -> None:
+        lines = [
+            f"{one}{f'[{extra}]' if one == name else ''} @ {address}"
+            for one, address in ours.items()
+        ]
+        asked.write_text("\n".join(lines) + "\n")
+        run(uv, "pip", "compile", "--quiet", "--no-config", *options, asked, **more)
+
+    found = []
+    for name in DISTRIBUTIONS:
+        text = metadata(wheel_of(built, name))
+        for extra in re.findall(r"^Provides-Extra: (\S+)$", text, flags=re.MULTILINE):
+            resolve(name, extra, "--python-version", "3.11")
+            found.append(f"{name}[{extra}]")
+    environment = {**os.environ, "MACOSX_DEPLOYMENT_TARGET": MACOS}
     for system in SYSTEMS:
         for python in PYTHONS:
-            run(
-                uv, "pip", "compile", "--quiet", "--only-binary", ":all:",
-                "--no-binary", "likewise", "--python-version", python,
-                "--python-platform", system, asked,
-                env={**os.environ, "MACOSX_DEPLOYMENT_TARGET": MACOS},
-            )  # fmt: skip
-    asked.unlink()
-    return f"{', '.join(names)}; wheels for {', '.join(SYSTEMS)} and Python {', '.join(PYTHONS)}"
+            where = ("--python-version", python, "--python-platform", system)
+            resolve("likewise", "text", "--only-binary", ":all:", *where, env=environment)
+    return f"{', '.join(found)}; wheels for {', '.join(SYSTEMS)} and Python {', '.join(PYTHONS)}"
 
 
 # -- what is installed -----------------------------------------------------------------------------
 
 
-def install(wheel: Path, place: Path) -> tuple[Path, str]:
+def methods_alone(built: dict[str, Path], place: Path) -> str:
+    """Install the methods with their five dependencies alone; import every public name."""
+    wheel = wheel_of(built, "likewise-methods")
+    required = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", metadata(wheel), re.MULTILINE)
+    check(set(required) == METHODS_NEED, f"likewise-methods requires {sorted(required)}")
     python = new_environment(place)
+    run(python, "-m", "pip", "install", "--quiet", wheel)
+    run(python, "-m", "pip", "check")
+    count = run(python, "-I", "-W", "error", "-c", IMPORT_ALL, "likewise_methods", cwd=place)
+    found = json.loads(run(python, "-I", "-c", LICENCES))
+    others = set(found) - {"likewise-methods", "pip", "setuptools"}
+    return f"{count.strip()} public names imported with {len(others)} other packages installed"
+
+
+def install(built: dict[str, Path], place: Path) -> tuple[Path, str]:
+    """Install the product from its wheels, by the lines of the README."""
+    python = new_environment(place)
+    # Until they are published an index does not have these names: the files stand for them.
+    wheels = [wheel_of(built, name) for name in ("likewise-methods", "likewise")]
     for line in installing((ROOT / "README.md").read_text()):
-        # Until it is published the name means nothing to an index: its file stands for it.
         words = line.split("#")[0].split()[1:]
-        run(python, "-m", "pip", "--quiet", *(str(wheel) if w == "likewise" else w for w in words))
+        given = [part for word in words for part in (wheels if word == "likewise" else [word])]
+        run(python, "-m", "pip", "--quiet", *given)
     requirements_met(python)
+    run(python, "-I", "-c", IMPORT_ALL, "likewise", cwd=place)
     site = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
     size = sum(path.stat().st_size for path in Path(site).rglob("*") if path.is_file())
     return python, f"{size / 1e9:.2f} GB on disk"
 
 
 def requirements_met(python: Path) -> None:
-    """As ``pip check``, but for what two packages declare and nobody uses (torch; a downloader)."""
+    """Run ``pip check``, but allow what two packages declare and nothing uses (torch)."""
     done = subprocess.run(
         [str(python), "-m", "pip", "check"], capture_output=True, text=True, check=False
     )
@@ -240,10 +301,10 @@ def requirements_met(python: Path) -> None:
 
 
 def licences(python: Path) -> str:
-    """Everything that comes along is in the table of THIRD_PARTY.md."""
+    """Check that THIRD_PARTY.md names every installed package, and that none is under the GPL."""
     found = json.loads(run(python, "-I", "-c", LICENCES))
     table = (ROOT / "THIRD_PARTY.md").read_text()
-    for name in ("likewise", "pip", "setuptools"):
+    for name in (*DISTRIBUTIONS, "pip", "setuptools"):
         found.pop(name, None)
     plain = {re.sub(r"[-_.]+", "-", name).lower() for name in found}
     listed = set(re.findall(r"^\| `([a-z0-9-]+)` \|", table, flags=re.MULTILINE))
@@ -254,7 +315,7 @@ def licences(python: Path) -> str:
 
 
 def walk_through(python: Path, home: Path) -> str:
-    """The five minutes of the README, word for word, by the installed program."""
+    """Run the commands of the README with the installed program."""
     home.mkdir()
     environment = outside(home, python.parent)
     run(python, "-I", "-c", PICTURES, home / "Pictures", cwd=home)
@@ -273,7 +334,7 @@ def walk_through(python: Path, home: Path) -> str:
 
 def helped(python: Path, home: Path) -> str:
     environment = outside(home, python.parent)
-    told = run(python, "-I", "-c", HELP, cwd=home, env=environment).strip().splitlines()[-1]
+    count = run(python, "-I", "-c", HELP, cwd=home, env=environment).strip().splitlines()[-1]
     script = (
         'eval "$(_LIKEWISE_COMPLETE=source_bash likewise)"\n'
         "COMP_WORDS=(likewise dupl) COMP_CWORD=1; _likewise_completion likewise\n"
@@ -283,11 +344,11 @@ def helped(python: Path, home: Path) -> str:
     if shutil.which("bash"):
         run("bash", "-ec", script, cwd=home, env=environment)
         completed = "bash completes"
-    return f"{told} commands explain themselves and their options; {completed}"
+    return f"{count} commands have help for every option; {completed}"
 
 
-def run_as_tool(wheel: Path, tools: Path, work: Path, pictures: Path) -> str:
-    """``uvx`` makes an environment for the program, which opens the folder and serves it."""
+def run_as_tool(built: dict[str, Path], tools: Path, work: Path, pictures: Path) -> str:
+    """Run the program with ``uvx``: it opens a folder, serves it, and ends on Ctrl-C."""
     home = work / "visitor"
     home.mkdir()
     shutil.copytree(pictures, home / "Pictures")
@@ -297,7 +358,8 @@ def run_as_tool(wheel: Path, tools: Path, work: Path, pictures: Path) -> str:
         "UV_PYTHON": sys.executable,
     }
     command = [
-        str(tools.with_name("uvx")), "--quiet", "--from", str(wheel), "likewise", "open",
+        str(tools.with_name("uvx")), "--quiet", "--from", str(wheel_of(built, "likewise")),
+        "--with", str(wheel_of(built, "likewise-methods")), "likewise", "open",
         str(home / "Pictures"), "--no-browser", "--json",
     ]  # fmt: skip
     with _running(command, environment, home) as server:
@@ -320,7 +382,7 @@ def run_as_tool(wheel: Path, tools: Path, work: Path, pictures: Path) -> str:
             held = json.load(urllib.request.urlopen(asked, timeout=60))["pictures"]
             time.sleep(0.5)
         check(held == 12, f"{held} of 12 pictures were added")
-        # As a terminal does: everybody of the group hears of it.
+        # A terminal signals the whole process group.
         os.killpg(server.pid, signal.SIGINT)
         check(server.wait(60) == 0, f"Ctrl-C ended it with code {server.returncode}")
     return "uvx: page served, 12 pictures added, ended by Ctrl-C"
@@ -342,8 +404,9 @@ def _running(
         )
         try:
             yield server
-        except Wrong as wrong:
-            raise Wrong(f"{wrong}\n{(home / 'errors.txt').read_text()[-2000:]}") from None
+        except ReleaseError as error:
+            log = (home / "errors.txt").read_text()[-2000:]
+            raise ReleaseError(f"{error}\n{log}") from None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(server.pid, signal.SIGKILL)
@@ -371,31 +434,31 @@ def release(work: Path) -> None:
     say(f"version {versions()} in code, changelog and citation")
     tools = new_environment(work / "tools")
     run(tools, "-m", "pip", "install", "--quiet", "build", "uv")
-    first, second = build(work, "once", tools), build(work, "again, elsewhere", tools)
-    for suffix, path in first.items():
-        one, other = (
-            hashlib.sha256(file.read_bytes()).hexdigest() for file in (path, second[suffix])
-        )
-        check(one == other, f"{path.name} differs from one build to the next")
-        say(f"built twice, equal bytes: {path.name} {one[:16]}")
-    wheel = first[".whl"]
-    say(f"wheel: {contents(wheel, first['.gz'])}")
-    say(f"extras resolve: {extras(wheel, tools)}")
-    python, size = install(wheel, work / "plain")
+    built, again = build(work, "once", tools), build(work, "again, elsewhere", tools)
+    check(len(built) == 2 * len(DISTRIBUTIONS), f"built {sorted(built)}")
+    for name, path in built.items():
+        one, other = (hashlib.sha256(p.read_bytes()).hexdigest() for p in (path, again[name]))
+        check(one == other, f"{name} differs from one build to the next")
+        say(f"built twice, equal bytes: {name} {one[:16]}")
+    for name in DISTRIBUTIONS:
+        say(f"{name}: {contents(name, built)}")
+    say(f"likewise-methods alone: {methods_alone(built, work / 'methods')}")
+    say(f"extras resolve: {extras(built, tools)}")
+    python, size = install(built, work / "plain")
     say(f"installed into an empty environment: {size}")
     say(f"licences: {licences(python)}")
     say(f"README's five minutes outside the checkout: {walk_through(python, work / 'home')}")
     say(helped(python, work / "home"))
-    say(run_as_tool(wheel, tools, work, work / "home" / "Pictures"))
+    say(run_as_tool(built, tools, work, work / "home" / "Pictures"))
     dist = ROOT / "dist"
     dist.mkdir(exist_ok=True)
-    for path in first.values():
+    for path in built.values():
         shutil.copy(path, dist)
-    say(f"{len(first)} files left in dist")
+    say(f"{len(built)} files left in dist")
 
 
 if __name__ == "__main__":
     try:
         main()
-    except Wrong as wrong:
-        sys.exit(f"release-check: {wrong}")
+    except ReleaseError as error:
+        sys.exit(f"release-check: {error}")
