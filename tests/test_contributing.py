@@ -13,7 +13,7 @@ import yaml  # type: ignore[import-untyped]
 from likewise import OrdinalEmbedding
 from likewise.errors import DatasetError
 from likewise.spaces.base import Space
-from likewise_methods.ordinal import solving
+from likewise_methods.ordinal.solver import registry
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -35,7 +35,7 @@ def test_a_space() -> None:
 
 
 def test_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "SOLVERS", dict(solving.SOLVERS))
+    monkeypatch.setattr(registry, "SOLVERS", dict(registry.SOLVERS))
     recipe("A new solver")
     rng = np.random.default_rng(0)
     points = rng.random((20, 2))
@@ -43,7 +43,7 @@ def test_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     far = ((points[triplets[:, :1]] - points[triplets[:, 1:]]) ** 2).sum(axis=2)
     swap = far[:, 0] > far[:, 1]
     triplets[swap] = triplets[swap][:, [0, 2, 1]]
-    monkeypatch.setattr("likewise_methods.ordinal.embedding.SOLVERS", solving.SOLVERS)
+    monkeypatch.setattr("likewise_methods.ordinal.embedding.SOLVERS", registry.SOLVERS)
     fitted = {
         name: OrdinalEmbedding(solver=name, random_state=0).fit(triplets)
         for name in ("adagrad", "polish")

@@ -15,8 +15,8 @@ from benchmarks.ordinal.data import (
     people,
 )
 from benchmarks.ordinal.runs import LOSSES, TITLES
+from likewise_methods.ordinal.cross_validation import cross_validate, noise_from_repeats
 from likewise_methods.ordinal.embedding import OrdinalEmbedding
-from likewise_methods.ordinal.validating import cross_validate, noise_from_repeats
 
 Row = dict[str, object]
 SOLVERS = ("svrg-sbb", "svrg", "sgd", "adagrad", "batch", "lbfgs", "convex")

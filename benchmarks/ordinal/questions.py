@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.ordinal.data import Rows, Split, error_of, people, planted
 from likewise_methods.ordinal.embedding import OrdinalEmbedding
-from likewise_methods.ordinal.suggesting import suggest_comparisons
+from likewise_methods.ordinal.suggestions import suggest_comparisons
 
 Row = dict[str, object]
 # Answers that are there to be asked for in one round, so that a round stays short.

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.ordinal.data import Rows, Split, error_of
+from benchmarks.ordinal.rivals import solve_batch, solve_convex
 from likewise_methods.ordinal.losses import ComparisonLoss, loss_of
-from likewise_methods.ordinal.solver.batch import solve_batch, solve_lbfgs
-from likewise_methods.ordinal.solver.convex import solve_convex
+from likewise_methods.ordinal.objective import Problem, Record, Solution
+from likewise_methods.ordinal.solver.lbfgs import solve_lbfgs
 from likewise_methods.ordinal.solver.online import solve_online
-from likewise_methods.ordinal.solver.problem import Problem, Record, Solution
 from likewise_methods.ordinal.solver.svrg import solve_svrg
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.ordinal.data import Split, planted
 from benchmarks.ordinal.runs import TITLES, warm, watched
 from likewise_methods.ordinal.losses import loss_of
-from likewise_methods.ordinal.solver.problem import Problem, pad
+from likewise_methods.ordinal.objective import Problem, pad
 
 Row = dict[str, object]
 P, TEST = 10, 20_000

@@ -25,8 +25,8 @@ from likewise_methods.coding.hard import VQ
 from likewise_methods.coding.locality import LLC
 from likewise_methods.coding.pooling import MaxPooling
 from likewise_methods.coding.pyramid import SpatialPyramid, cells_of
-from likewise_methods.psc.product import ProductSparseCoder
-from likewise_methods.psc.sparse import SparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
+from likewise_methods.psc.sparse_coder import SparseCoder
 
 # Part of the cache's name; grows when the rows would be others.
 _VERSION = 1

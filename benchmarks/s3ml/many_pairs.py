@@ -20,9 +20,9 @@ from benchmarks import harness
 from benchmarks.s3ml.propagation import MIB, forget_peak
 from likewise_methods.s3ml.graph import knn_graph
 from likewise_methods.s3ml.pairs import as_constraints
-from likewise_methods.s3ml.propagation.methods import scatter
+from likewise_methods.s3ml.propagation.scatter import scatter
 from likewise_methods.s3ml.s3ml import S3ML
-from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
+from likewise_methods.s3ml.solver.sparse_inverse import sparse_inverse_covariance
 
 Row = dict[str, object]
 FEATURES, HIDDEN = 64, 6

@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 
 from benchmarks import harness
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
-from likewise_methods.s3ml.propagation.methods import scatter
+from likewise_methods.s3ml.propagation.scatter import scatter
 
 Row = dict[str, object]
 K, A, THETA = 6, 0.5, 0.01

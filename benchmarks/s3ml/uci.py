@@ -21,8 +21,8 @@ from benchmarks.readers.uci import read_uci_car
 from benchmarks.s3ml.peers import Job, ask_peers
 from likewise.errors import LikewiseError
 from likewise_methods.evaluation.datasets import data_root
-from likewise_methods.s3ml.base import Euclidean, Mahalanobis
 from likewise_methods.s3ml.lrml import LRML
+from likewise_methods.s3ml.mahalanobis import Euclidean, Mahalanobis
 from likewise_methods.s3ml.s3ml import S3ML
 
 Row = dict[str, object]

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from benchmarks import figures, harness
 from benchmarks.siso.data import Tagged, enlarged
 from likewise_methods.siso.annotator import SparseAnnotator
-from likewise_methods.siso.solver.engine import lasso
+from likewise_methods.siso.solver.lasso import lasso
 
 Row = dict[str, object]
 NEXT = 100

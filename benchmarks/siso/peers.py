@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from likewise_methods.siso.solver.certificate import certify
-from likewise_methods.siso.solver.scan import Dictionary
+from likewise_methods.siso.objective import certify
+from likewise_methods.siso.solver.dictionary import Dictionary
 
 Row = dict[str, object]
 # (columns as a Fortran-ordered float32 matrix, query, gamma) -> coefficients

@@ -17,7 +17,7 @@ from benchmarks.readers.nuswide import read_nuswide, read_nuswide_lite
 from benchmarks.siso.features import cifar_rows, why_not
 from likewise.errors import DatasetError
 from likewise_methods.evaluation.datasets import FeatureTable, data_root
-from likewise_methods.siso.pictures import dense
+from likewise_methods.siso.inputs import dense
 
 # Training and test pictures of CIFAR-10: codes over wide rows take several times as long.
 SIZES = {"holistic": (5_000, 1_000), "deep": (2_000, 500), "sift": (2_000, 1_000)}

@@ -16,8 +16,8 @@ from benchmarks import harness
 from benchmarks.siso.data import N_REAL, Tagged, enlarged, pictures
 from benchmarks.siso.growth import draw, growth
 from benchmarks.siso.peers import PEERS, available, judged, run_peer, versions
-from likewise_methods.siso.solver.engine import lasso
-from likewise_methods.siso.solver.scan import Dictionary
+from likewise_methods.siso.solver.dictionary import Dictionary
+from likewise_methods.siso.solver.lasso import lasso
 
 Row = dict[str, object]
 

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.psc.speed.convergence import slope
 from benchmarks.psc.speed.peers import judge, judge_parts, product_words
 from benchmarks.psc.speed.rounds import ratios
-from likewise_methods.psc.product import ProductSparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
 from tests.methods.psc.psc_reference import product_words as by_hand
 from tests.methods.psc.psc_reference import unit_words
 

@@ -11,8 +11,8 @@ from benchmarks.s3ml.sice.peers import GOAL, METHODS, compared, judged
 from benchmarks.s3ml.sice.problems import chain, factors, graph, held_out
 from benchmarks.s3ml.sice.second import second_set
 from benchmarks.s3ml.sice.third import third_set
-from likewise_methods.s3ml.solver.problem import Problem
-from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
+from likewise_methods.s3ml.objective import Problem
+from likewise_methods.s3ml.solver.sparse_inverse import sparse_inverse_covariance
 
 
 def test_the_judge_agrees_with_the_engine() -> None:

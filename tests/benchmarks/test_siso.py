@@ -9,8 +9,8 @@ from benchmarks.siso.data import Tagged, enlarged
 from benchmarks.siso.growth import at_size, changed, percent
 from benchmarks.siso.peers import PEERS, available, judged, run_peer, versions
 from benchmarks.siso.speed import ours, sub_solvers, table
-from likewise_methods.siso.solver.scan import Dictionary
-from tests.methods.solvers.problems import by_sklearn, columns, gap, problem
+from likewise_methods.siso.solver.dictionary import Dictionary
+from tests.methods.siso.lasso_problems import by_sklearn, columns, gap, problem
 
 
 @pytest.fixture(scope="module")

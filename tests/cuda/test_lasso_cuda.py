@@ -15,12 +15,12 @@ from likewise_cuda.host import PIVOTS, HostOperations
 from likewise_cuda.rounds import run
 from likewise_cuda.solve import on_device, solve
 from likewise_cuda.tableau import build, sweep, walk
-from likewise_methods.siso.solver.certificate import certify
-from likewise_methods.siso.solver.engine import lasso
+from likewise_methods.siso.objective import certify
+from likewise_methods.siso.solver.dictionary import Dictionary
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED
-from likewise_methods.siso.solver.queries import Settings
-from likewise_methods.siso.solver.scan import Dictionary
-from tests.methods.solvers.problems import check_exact, columns, gap, problem, violation
+from likewise_methods.siso.solver.lasso import lasso
+from likewise_methods.siso.solver.rounds import Settings
+from tests.methods.siso.lasso_problems import check_exact, columns, gap, problem, violation
 
 SETTINGS = Settings(
     alpha=0.02, tol=1e-6, expand=12, nonnegative=False, solver="homotopy", certify=True,

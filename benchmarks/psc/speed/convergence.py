@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.psc.speed.data import ALPHA, NAMES, SIZES, Floats, halves, trained
 from benchmarks.psc.speed.peers import Row, judge_parts, product_words, timed
-from likewise_methods.psc.product import ProductSparseCoder
-from likewise_methods.psc.sparse import SparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
+from likewise_methods.psc.sparse_coder import SparseCoder
 
 
 def objectives(X: Any, books: Sequence[Floats]) -> tuple[list[Row], list[Row]]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.readers.oxford import read_oxford
 from benchmarks.vocabulary.report import descriptors
 from likewise_methods.evaluation.datasets import data_root
-from likewise_methods.psc.product import ProductSparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
 
 Floats = NDArray[np.float64]
 

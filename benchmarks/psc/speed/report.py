@@ -40,8 +40,8 @@ from benchmarks.psc.speed.peers import (
     timed,
 )
 from benchmarks.psc.speed.rounds import ratios, table, take_turns
-from likewise_methods.psc.product import ProductSparseCoder
-from likewise_methods.psc.sparse import SparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
+from likewise_methods.psc.sparse_coder import SparseCoder
 
 SPAMS = "SPAMS lasso (LARS)"
 # How many vectors the slow ways get; the rest is multiplied.

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.psc.speed.data import ALPHA, NAMES, Floats, halves
 from benchmarks.psc.speed.peers import Row, spams_codes, spams_version, timed
-from likewise_methods.psc.product import ProductSparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
 
 ROUNDS = 7
 BAR, EXACT_BAR = 2.5, 2.0

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.s3ml.sice import quic
-from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
+from likewise_methods.s3ml.solver.sparse_inverse import sparse_inverse_covariance
 
 GOAL = 1e-4
 # Runs whose median counts, unless one takes so many seconds.

@@ -31,7 +31,7 @@ from benchmarks.s3ml.sice.problems import chain, factors, first_set, graph, held
 from benchmarks.s3ml.sice.second import SEED, second_set
 from benchmarks.s3ml.sice.third import SEED as THIRD_SEED
 from benchmarks.s3ml.sice.third import third_set
-from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
+from likewise_methods.s3ml.solver.sparse_inverse import sparse_inverse_covariance
 
 BLOCK, N_BLOCKS = 50, 200
 # The others are slower everywhere and run with FULL=1 alone.

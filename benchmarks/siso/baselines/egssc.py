@@ -11,7 +11,7 @@ from benchmarks.siso.baselines.base import Floats
 from benchmarks.siso.baselines.graph import Ids, gaussian, gaussian_width
 from benchmarks.siso.baselines.propagation import belief, entropic
 from benchmarks.siso.baselines.transductive import GraphBaseline
-from likewise_methods.siso.pictures import Rows
+from likewise_methods.siso.inputs import Rows
 from likewise_methods.validation import number
 
 

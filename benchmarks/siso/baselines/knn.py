@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from benchmarks.siso.baselines.base import Baseline, Floats
 from likewise_methods.neighbours.exact import Exact
-from likewise_methods.siso.pictures import Rows
+from likewise_methods.siso.inputs import Rows
 from likewise_methods.validation import one_of, whole
 
 # Queries at a time: bounds the lists of neighbours in memory.

@@ -11,7 +11,7 @@ from benchmarks.siso.baselines.graph import Ids
 from benchmarks.siso.baselines.graph_kernels import local_weights
 from benchmarks.siso.baselines.propagation import consistent, normalise_graph
 from benchmarks.siso.baselines.transductive import GraphBaseline
-from likewise_methods.siso.pictures import Rows
+from likewise_methods.siso.inputs import Rows
 from likewise_methods.validation import number
 
 # Of the value of each little problem: far below what a score shows.

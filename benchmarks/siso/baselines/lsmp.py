@@ -14,8 +14,8 @@ from benchmarks.siso.baselines.base import Floats
 from benchmarks.siso.baselines.egssc import EntropicBaseline
 from benchmarks.siso.baselines.graph import Ids, Index, build_lsh
 from benchmarks.siso.baselines.graph_kernels import l1_weights
-from likewise_methods.siso.pictures import Rows
-from likewise_methods.siso.suggestions import as_seed
+from likewise_methods.siso.inputs import Rows
+from likewise_methods.siso.pictures import as_seed
 from likewise_methods.validation import check_seed, number
 
 # Of the largest correlation with a neighbour.

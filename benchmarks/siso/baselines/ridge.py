@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from benchmarks.siso.baselines.base import Baseline, Floats
-from likewise_methods.siso.pictures import Rows
+from likewise_methods.siso.inputs import Rows
 from likewise_methods.validation import number
 
 # Pictures at a time, so that only their float64 copy is made.

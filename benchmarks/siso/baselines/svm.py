@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.svm import SVC
 
 from benchmarks.siso.baselines.base import Baseline, Floats
-from likewise_methods.siso.pictures import Rows
-from likewise_methods.siso.suggestions import as_seed
+from likewise_methods.siso.inputs import Rows
+from likewise_methods.siso.pictures import as_seed
 from likewise_methods.validation import check_seed, number, whole
 
 _BATCH = 2048

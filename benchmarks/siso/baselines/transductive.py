@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.siso.baselines.base import Baseline, Floats, warn
 from benchmarks.siso.baselines.graph import Ids, Index, lists_to, lists_within, matrix
 from likewise_methods.neighbours.exact import Exact
-from likewise_methods.siso.pictures import Rows, as_rows, unit_rows
+from likewise_methods.siso.inputs import Rows, as_rows, unit_rows
 from likewise_methods.validation import number, whole
 
 # New pictures at a time, so that their lists stay small.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from likewise_cuda.device import DeviceOperations
-from likewise_methods.siso.solver.certificate import relative_gap
+from likewise_methods.siso.objective import relative_gap
 
 Row = dict[str, object]
 _CHUNK = 1 << 16

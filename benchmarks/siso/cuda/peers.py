@@ -17,8 +17,8 @@ from benchmarks.siso.cuda.report import ours
 from benchmarks.siso.cuda.words import ALPHA, EXPAND, TOL, begin, sizes
 from benchmarks.siso.peers import judged
 from likewise_cuda.solve import on_device
-from likewise_methods.siso.solver.engine import lasso
-from likewise_methods.siso.solver.scan import Dictionary
+from likewise_methods.siso.solver.dictionary import Dictionary
+from likewise_methods.siso.solver.lasso import lasso
 
 Row = dict[str, object]
 TABLE = "Others on the same machine, alpha = .002"

@@ -21,9 +21,9 @@ from benchmarks.siso.speed import spectral
 from likewise_cuda.device import DeviceOperations
 from likewise_cuda.rounds import run
 from likewise_cuda.solve import on_device
-from likewise_methods.siso.solver.engine import lasso
-from likewise_methods.siso.solver.queries import Settings
-from likewise_methods.siso.solver.scan import Dictionary
+from likewise_methods.siso.solver.dictionary import Dictionary
+from likewise_methods.siso.solver.lasso import lasso
+from likewise_methods.siso.solver.rounds import Settings
 
 Row = dict[str, object]
 

@@ -20,7 +20,7 @@ from likewise_cuda.device import why_not
 from likewise_cuda.solve import on_device
 from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.neighbours.container import open_arrays, save_arrays
-from likewise_methods.siso.solver.scan import Dictionary
+from likewise_methods.siso.solver.dictionary import Dictionary
 
 ALPHA, TOL, EXPAND = 0.002, 1e-4, 100
 N_REAL = 28_000

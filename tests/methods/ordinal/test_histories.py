@@ -9,8 +9,8 @@ import pytest
 
 from likewise_methods.ordinal.embedding import OrdinalEmbedding
 from likewise_methods.ordinal.losses import CKL, GNMDS, STE, TSTE
-from likewise_methods.ordinal.solver.batch import solve_lbfgs
-from likewise_methods.ordinal.solver.problem import Problem, pad
+from likewise_methods.ordinal.objective import Problem, pad
+from likewise_methods.ordinal.solver.lbfgs import solve_lbfgs
 from tests.methods.ordinal.data import mean_gradient, triplets, truth
 
 N, M = 30, 900

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from likewise_methods.psc.product import ProductSparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
 from tests.methods.psc.psc_reference import explicit_objective, optimum, product_words, unit_words
 
 

@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.psc.dictionary import new_words, train
-from likewise_methods.psc.product import ProductSparseCoder
-from likewise_methods.psc.product_split import columns
+from likewise_methods.psc.codebooks import new_words, train
+from likewise_methods.psc.product_coder import ProductSparseCoder, columns
 from tests.methods.psc.psc_reference import lee_dual, unit_words
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.psc.sparse import SparseCoder
+from likewise_methods.psc.sparse_coder import SparseCoder
 from tests.methods.psc.psc_reference import explicit_objective, optimum, unit_words
 
 WORDS = unit_words(60, 12, 1.0, 0)

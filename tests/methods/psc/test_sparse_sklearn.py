@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from likewise_methods.psc.product import ProductSparseCoder
-from likewise_methods.psc.sparse import SparseCoder
+from likewise_methods.psc.product_coder import ProductSparseCoder
+from likewise_methods.psc.sparse_coder import SparseCoder
 
 _WORDING = "refused with InvalidInput, a ValueError, in other words than scikit-learn's"
 EXPECTED = {

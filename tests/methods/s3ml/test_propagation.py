@@ -12,19 +12,22 @@ import pytest
 from likewise_methods.errors import InvalidInput
 from likewise_methods.s3ml.graph import _compare_few, knn_graph
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
-from likewise_methods.s3ml.propagation import constrained, push
-from likewise_methods.s3ml.propagation.constrained import add_pairs
-from likewise_methods.s3ml.propagation.dense import dense_affinities
+from likewise_methods.s3ml.propagation import push
 from likewise_methods.s3ml.propagation.kernels import push_pairs, sweep
-from likewise_methods.s3ml.propagation.matrix_free import (
+from likewise_methods.s3ml.propagation.push import EPS, Pusher, add_pairs, pushed_scatter
+from likewise_methods.s3ml.propagation.scatter import (
+    affinities,
+    dense_affinities,
+    scatter,
+    scatter_and_counts,
+)
+from likewise_methods.s3ml.propagation.solves import (
+    Sum,
     column_sums,
     matrix_free_scatter,
     plain_scatter,
     solve,
 )
-from likewise_methods.s3ml.propagation.methods import affinities, scatter, scatter_and_counts
-from likewise_methods.s3ml.propagation.push import EPS, Pusher, pushed_scatter
-from likewise_methods.s3ml.propagation.sums import Sum
 from tests.methods.s3ml import reference
 
 N, K = 150, 6
@@ -315,7 +318,7 @@ def test_columns_that_reach_everywhere_are_swept(monkeypatch: pytest.MonkeyPatch
     X, (said, _) = rows(), both_kinds()["pairs"]
     graph = knn_graph(X, K)
     pushed, *counts = pushed_scatter(X, graph, said, 0.5, 0.01, eps=1e-12)
-    monkeypatch.setattr(constrained, "BUDGET", 0)
+    monkeypatch.setattr(push, "BUDGET", 0)
     swept, *others = pushed_scatter(X, graph, said, 0.5, 0.01, eps=1e-12)
     close(swept, pushed, 1e-8)
     assert counts == others

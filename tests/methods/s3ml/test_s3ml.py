@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.s3ml.base import Euclidean, LearnedMetric, Mahalanobis
 from likewise_methods.s3ml.lrml import LRML
+from likewise_methods.s3ml.mahalanobis import Euclidean, LearnedMetric, Mahalanobis
 from likewise_methods.s3ml.s3ml import S3ML
 from tests.methods.s3ml import reference
 
@@ -466,7 +466,7 @@ def test_pairs_in_chunks_are_pairs_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     X, known, y = drawn()
     whole = LRML().fit(X, known)
     expected = whole.score(X, y)
-    monkeypatch.setattr("likewise_methods.s3ml.base._CHUNK", 28)
+    monkeypatch.setattr("likewise_methods.s3ml.mahalanobis._CHUNK", 28)
     parts = LRML().fit(X, known)
     np.testing.assert_allclose(parts.metric_, whole.metric_, rtol=1e-10)
     assert parts.middle_ == pytest.approx(whole.middle_, rel=1e-10)

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
-from tests.methods.solvers.problems import by_sklearn, columns, gap, objective, problem
+from tests.methods.siso.lasso_problems import by_sklearn, columns, gap, objective, problem
 
 MODES = ("exact", "lsh", "hnsw")
 X, Q = problem(300, 24, queries=6, seed=3)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path
 
 from likewise_methods.siso.annotator import SparseAnnotator
-from tests.methods.solvers.problems import by_sklearn, columns, objective, problem, violation
+from tests.methods.siso.lasso_problems import by_sklearn, columns, objective, problem, violation
 
 MODES = ("exact", "lsh", "hnsw")
 X, Q = problem(120, 20, queries=4, seed=5)

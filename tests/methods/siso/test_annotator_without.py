@@ -7,7 +7,7 @@ import pytest
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
-from tests.methods.solvers.problems import columns, gap, objective, problem
+from tests.methods.siso.lasso_problems import columns, gap, objective, problem
 
 MODES = ("exact", "lsh", "hnsw")
 X, Q = problem(300, 24, queries=5, seed=4)

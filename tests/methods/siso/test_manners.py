@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
-from tests.methods.solvers.problems import problem
+from tests.methods.siso.lasso_problems import problem
 
 X, Q = problem(60, 12, queries=3)
 Y = np.eye(4, dtype=int)[np.arange(60) % 4]

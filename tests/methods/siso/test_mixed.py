@@ -9,8 +9,7 @@ from scipy.special import logsumexp
 from likewise_methods.errors import InvalidInput
 from likewise_methods.siso.annotator import SparseAnnotator
 from likewise_methods.siso.linear import LinearAnnotator
-from likewise_methods.siso.mixed import MixedAnnotator
-from likewise_methods.siso.mixing import MIXES, MixChoice, mixed_odds, mixed_shares
+from likewise_methods.siso.mixed import MIXES, MixChoice, MixedAnnotator, mixed_odds, mixed_shares
 from tests.methods.siso.test_linear import pictures
 
 X, Y = pictures(70, 14, 4)

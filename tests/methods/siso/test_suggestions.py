@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from likewise_methods.siso.annotator import SparseAnnotator
-from likewise_methods.siso.suggestions import as_seed
-from tests.methods.solvers.problems import columns, objective, problem
+from likewise_methods.siso.pictures import as_seed
+from tests.methods.siso.lasso_problems import columns, objective, problem
 
 FAST = ("lsh", "hnsw")
 X, Q = problem(600, 24, queries=5, seed=1)

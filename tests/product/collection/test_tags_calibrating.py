@@ -17,7 +17,7 @@ from likewise.tags import suggest as suggesting
 from likewise.tags.calibration import Calibration, CalibrationRun, measure_calibration
 from likewise.tags.evidence import ALPHA, Evidence, Opinion
 from likewise_methods.siso.annotator import SparseAnnotator
-from likewise_methods.siso.mixing import MIXES, mixed_shares
+from likewise_methods.siso.mixed import MIXES, mixed_shares
 from tests.methods.siso.linear_reference import log_odds
 from tests.methods.siso.test_linear import unit
 from tests.product.collection.tag_cases import copied, inside, outside, tag_some

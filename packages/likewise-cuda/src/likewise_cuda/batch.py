@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise_cuda.operations import Array, Operations, Steps
-from likewise_methods.siso.solver.scan import Floats, Ids
+from likewise_methods.siso.solver.dictionary import Floats, Ids
 
 # Positions come in multiples of this: a warp of the kernel takes 32 by 32 entries at a time.
 _STEP = 32

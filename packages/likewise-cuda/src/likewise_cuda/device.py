@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from likewise_cuda.host import PIVOTS
 from likewise_cuda.operations import Array, Found, Steps
 from likewise_cuda.tableau import DEPENDENT
-from likewise_methods.siso.solver.scan import Dictionary, Floats
+from likewise_methods.siso.solver.dictionary import Dictionary, Floats
 
 _SOURCE = Path(__file__).with_name("kernels.cu")
 # As in the kernels.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from likewise_cuda.operations import Found, Steps
 from likewise_cuda.tableau import build, walk
-from likewise_methods.siso.solver.scan import Dictionary, Floats
+from likewise_methods.siso.solver.dictionary import Dictionary, Floats
 
 # More pivots than this in one walk are a sign of trouble, not of a hard problem.
 PIVOTS = 20_000

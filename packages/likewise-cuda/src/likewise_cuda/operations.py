@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise_methods.siso.solver.scan import Floats
+from likewise_methods.siso.solver.dictionary import Floats
 
 # An array of ``xp``.
 Array = Any

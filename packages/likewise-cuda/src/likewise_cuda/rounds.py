@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from likewise_cuda.batch import Batch, Facts
 from likewise_cuda.operations import Found, Operations
-from likewise_methods.siso.solver.certificate import relative_gap
+from likewise_methods.siso.objective import relative_gap
+from likewise_methods.siso.solver.dictionary import Floats, Ids
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED
-from likewise_methods.siso.solver.queries import QueryCode, Settings
-from likewise_methods.siso.solver.scan import Floats, Ids
+from likewise_methods.siso.solver.rounds import QueryCode, Settings
 
 # A correlation beyond gamma by less than this share is round-off, not a violation.
 _SLACK = 1e-10

@@ -9,9 +9,9 @@ import numpy as np
 from likewise_cuda.device import DeviceOperations
 from likewise_cuda.operations import Operations
 from likewise_cuda.rounds import run
-from likewise_methods.siso.solver.queries import QueryCode, Settings
-from likewise_methods.siso.solver.queries import run as run_on_processor
-from likewise_methods.siso.solver.scan import Dictionary, Floats
+from likewise_methods.siso.solver.dictionary import Dictionary, Floats
+from likewise_methods.siso.solver.rounds import QueryCode, Settings
+from likewise_methods.siso.solver.rounds import run as run_on_processor
 
 # Dictionaries on the device live as long as those they were made from.
 _brought: WeakKeyDictionary[Dictionary, DeviceOperations] = WeakKeyDictionary()

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise_methods.siso.solver.dictionary import Floats
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED, STUCK
-from likewise_methods.siso.solver.scan import Floats
 
 # A column whose squared distance to the span of the support is below this is its combination.
 # A tableau is less precise than a factor: compare ``cholesky.DEPENDENT``.

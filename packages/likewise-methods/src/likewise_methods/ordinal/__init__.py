@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from likewise_methods.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from likewise_methods.ordinal.cross_validation import cross_validate as cross_validate
     from likewise_methods.ordinal.embedding import OrdinalEmbedding as OrdinalEmbedding
     from likewise_methods.ordinal.kernel_map import KernelMap as KernelMap
     from likewise_methods.ordinal.layout import fitted_places as fitted_places
@@ -13,32 +14,27 @@ if TYPE_CHECKING:
     from likewise_methods.ordinal.losses import GNMDS as GNMDS
     from likewise_methods.ordinal.losses import STE as STE
     from likewise_methods.ordinal.losses import TSTE as TSTE
-    from likewise_methods.ordinal.solver.batch import solve_batch as solve_batch
-    from likewise_methods.ordinal.solver.batch import solve_lbfgs as solve_lbfgs
-    from likewise_methods.ordinal.solver.convex import solve_convex as solve_convex
+    from likewise_methods.ordinal.objective import Problem as Problem
+    from likewise_methods.ordinal.objective import Record as Record
+    from likewise_methods.ordinal.objective import Solution as Solution
+    from likewise_methods.ordinal.objective import squares as squares
+    from likewise_methods.ordinal.solver.lbfgs import solve_lbfgs as solve_lbfgs
     from likewise_methods.ordinal.solver.online import solve_online as solve_online
-    from likewise_methods.ordinal.solver.problem import Loss as Loss
-    from likewise_methods.ordinal.solver.problem import Problem as Problem
-    from likewise_methods.ordinal.solver.problem import Record as Record
-    from likewise_methods.ordinal.solver.problem import Solution as Solution
-    from likewise_methods.ordinal.solver.problem import squares as squares
     from likewise_methods.ordinal.solver.svrg import solve_svrg as solve_svrg
-    from likewise_methods.ordinal.suggesting import suggest_comparisons as suggest_comparisons
-    from likewise_methods.ordinal.validating import cross_validate as cross_validate
+    from likewise_methods.ordinal.suggestions import suggest_comparisons as suggest_comparisons
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
+        "cross_validation": ["cross_validate"],
         "embedding": ["OrdinalEmbedding"],
         "kernel_map": ["KernelMap"],
         "layout": ["fitted_places", "tidy"],
         "losses": ["CKL", "GNMDS", "STE", "TSTE"],
-        "solver.batch": ["solve_batch", "solve_lbfgs"],
-        "solver.convex": ["solve_convex"],
+        "objective": ["Problem", "Record", "Solution", "squares"],
+        "solver.lbfgs": ["solve_lbfgs"],
         "solver.online": ["solve_online"],
-        "solver.problem": ["Loss", "Problem", "Record", "Solution", "squares"],
         "solver.svrg": ["solve_svrg"],
-        "suggesting": ["suggest_comparisons"],
-        "validating": ["cross_validate"],
+        "suggestions": ["suggest_comparisons"],
     },
 )

@@ -23,8 +23,8 @@ from likewise_methods.ordinal.comparisons import (
     quadruplets,
 )
 from likewise_methods.ordinal.losses import ComparisonLoss, loss_of
-from likewise_methods.ordinal.solver.problem import Problem, Record, Solution, squares
-from likewise_methods.ordinal.solving import SOLVERS, solve
+from likewise_methods.ordinal.objective import Problem, Record, Solution, squares
+from likewise_methods.ordinal.solver.registry import SOLVERS
 from likewise_methods.validation import generator, number, one_of, whole
 
 Floats = NDArray[np.float64]
@@ -211,9 +211,11 @@ class OrdinalEmbedding(Estimator):
     def _solve(
         self, rows: Rows, start: Floats, rng: np.random.Generator, settings: dict[str, Any]
     ) -> Solution:
-        threads = None if SOLVERS[self.solver].blas_threads else 1
-        with threadpool_limits(threads, user_api="blas"):
-            return solve(Problem(rows, len(start), settings["loss"]), start, rng, settings)
+        problem = Problem(rows, len(start), settings["loss"])
+        run, shared = SOLVERS[self.solver].run, {k: settings[k] for k in ("epochs", "tol")}
+        # Products are small: BLAS threads would wait for each other.
+        with threadpool_limits(1, user_api="blas"):
+            return run(problem, start, rng, settings, **shared)
 
     def _rows(self, comparisons: Any, n_objects: int | None) -> Rows:
         if n_objects is not None:
@@ -310,8 +312,8 @@ class OrdinalEmbedding(Estimator):
 
     def suggest_comparisons(self, k: int, *, candidates: Any = None) -> NDArray[np.int64]:
         """The k questions (anchor, a, b) whose answers would teach most; see
-        :func:`~likewise_methods.ordinal.suggesting.suggest_comparisons`."""
-        from likewise_methods.ordinal.suggesting import suggest_comparisons
+        :func:`~likewise_methods.ordinal.suggestions.suggest_comparisons`."""
+        from likewise_methods.ordinal.suggestions import suggest_comparisons
 
         return suggest_comparisons(self, k, candidates=candidates, random_state=self.random_state)
 

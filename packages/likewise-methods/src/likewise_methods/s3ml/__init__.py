@@ -5,29 +5,29 @@ from typing import TYPE_CHECKING
 from likewise_methods.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from likewise_methods.s3ml.base import Euclidean as Euclidean
-    from likewise_methods.s3ml.base import Mahalanobis as Mahalanobis
     from likewise_methods.s3ml.lrml import LRML as LRML
-    from likewise_methods.s3ml.propagation.methods import affinities as affinities
-    from likewise_methods.s3ml.propagation.methods import scatter as scatter
-    from likewise_methods.s3ml.propagation.methods import scatter_and_counts as scatter_and_counts
+    from likewise_methods.s3ml.mahalanobis import Euclidean as Euclidean
+    from likewise_methods.s3ml.mahalanobis import Mahalanobis as Mahalanobis
+    from likewise_methods.s3ml.objective import Problem as Problem
+    from likewise_methods.s3ml.propagation.scatter import affinities as affinities
+    from likewise_methods.s3ml.propagation.scatter import scatter as scatter
+    from likewise_methods.s3ml.propagation.scatter import scatter_and_counts as scatter_and_counts
     from likewise_methods.s3ml.s3ml import S3ML as S3ML
     from likewise_methods.s3ml.solver.bounds import UnboundedProblem as UnboundedProblem
-    from likewise_methods.s3ml.solver.problem import Problem as Problem
-    from likewise_methods.s3ml.solver.selection import SparseInverse as SparseInverse
-    from likewise_methods.s3ml.solver.selection import (
+    from likewise_methods.s3ml.solver.sparse_inverse import SparseInverse as SparseInverse
+    from likewise_methods.s3ml.solver.sparse_inverse import (
         sparse_inverse_covariance as sparse_inverse_covariance,
     )
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "base": ["Euclidean", "Mahalanobis"],
         "lrml": ["LRML"],
-        "propagation.methods": ["affinities", "scatter", "scatter_and_counts"],
+        "mahalanobis": ["Euclidean", "Mahalanobis"],
+        "objective": ["Problem"],
+        "propagation.scatter": ["affinities", "scatter", "scatter_and_counts"],
         "s3ml": ["S3ML"],
         "solver.bounds": ["UnboundedProblem"],
-        "solver.problem": ["Problem"],
-        "solver.selection": ["SparseInverse", "sparse_inverse_covariance"],
+        "solver.sparse_inverse": ["SparseInverse", "sparse_inverse_covariance"],
     },
 )

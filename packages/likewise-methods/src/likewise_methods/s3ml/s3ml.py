@@ -18,11 +18,18 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
-from likewise_methods.s3ml.base import RIDGE, LearnedMetric, as_rows, covariance, inverse, variances
 from likewise_methods.s3ml.graph import knn_graph_and_recall
+from likewise_methods.s3ml.mahalanobis import (
+    RIDGE,
+    LearnedMetric,
+    as_rows,
+    covariance,
+    inverse,
+    variances,
+)
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
-from likewise_methods.s3ml.propagation.methods import check_weights, scatter_and_counts
-from likewise_methods.s3ml.solver.selection import sparse_inverse_covariance
+from likewise_methods.s3ml.propagation.scatter import check_weights, scatter_and_counts
+from likewise_methods.s3ml.solver.sparse_inverse import sparse_inverse_covariance
 from likewise_methods.validation import number, one_of, truth, whole
 
 Floats = NDArray[np.float64]

@@ -20,25 +20,27 @@ from numpy.typing import NDArray
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Estimator, check_is_fitted
-from likewise_methods.siso.checks import check_parameters
-from likewise_methods.siso.pictures import (
-    Pictures,
+from likewise_methods.siso.inputs import (
     as_ids,
+    as_list,
     as_rows,
     automatic_ids,
     dense,
+    from_matrix,
+    from_names,
+    is_names,
     next_id,
     unit,
 )
-from likewise_methods.siso.solver.certificate import certify
-from likewise_methods.siso.solver.engine import Codes, lasso
-from likewise_methods.siso.solver.scan import Dictionary
-from likewise_methods.siso.suggestions import Suggestions
-from likewise_methods.siso.tags import as_list, from_matrix, from_names, is_names
+from likewise_methods.siso.objective import certify
+from likewise_methods.siso.pictures import Pictures, Suggestions
+from likewise_methods.siso.solver.dictionary import Dictionary
+from likewise_methods.siso.solver.lasso import Codes, lasso
 from likewise_methods.validation import whole
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
+from likewise_methods.validation import check_seed, is_whole, number, one_of, refuse, truth
 
 Floats = NDArray[np.float64]
 
@@ -536,3 +538,21 @@ def _warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+SEARCHES = ("exact", "lsh", "hnsw")
+SCORES = ("signed", "positive")
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters of a SparseAnnotator that make no sense."""
+    one_of(model.search, "search", SEARCHES)
+    one_of(model.scores, "scores", SCORES)
+    number(model.alpha, "alpha", above=0, below=1)
+    number(model.tol, "tol", above=0, below=1)
+    whole(model.expand, "expand")
+    if not is_whole(model.n_jobs, 1) and not is_whole(model.n_jobs, -1, -1):
+        raise refuse("n_jobs", model.n_jobs, "a whole number of at least 1, or -1 for all cores,")
+    truth(model.certify, "certify")
+    truth(model.nonnegative, "nonnegative")
+    check_seed(model.random_state)

@@ -24,8 +24,16 @@ from scipy.linalg import cholesky, solve_triangular
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Estimator, check_is_fitted
-from likewise_methods.siso.pictures import Rows, as_rows, unit, unit_rows
-from likewise_methods.siso.tags import as_list, from_matrix, from_names, is_names
+from likewise_methods.siso.inputs import (
+    Rows,
+    as_list,
+    as_rows,
+    from_matrix,
+    from_names,
+    is_names,
+    unit,
+    unit_rows,
+)
 from likewise_methods.validation import number, whole
 
 if TYPE_CHECKING:

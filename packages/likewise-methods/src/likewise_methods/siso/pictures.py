@@ -15,92 +15,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.siso.solver.input import LONGEST, SHORTEST
-from likewise_methods.siso.solver.scan import Dictionary
-from likewise_methods.validation import as_array, finite_rows
-
-Rows = NDArray[np.floating[Any]]
+from likewise_methods.neighbours.hnsw import HNSW
+from likewise_methods.neighbours.lsh import LSH
+from likewise_methods.siso.inputs import Rows
+from likewise_methods.siso.solver.dictionary import Dictionary
+from likewise_methods.siso.solver.lasso import LONGEST, SHORTEST
 
 # Smaller blocks are joined with the next: a tile of the scan should be full.
 _SMALL = 8192
-_LAST_ID = 2**63 - 1
-
-
-def dense(X: Any) -> Any:
-    """X, a plain array if it was sparse."""
-    sparse = sp.issparse(X)
-    return X.toarray() if sparse else X
-
-
-def as_rows(X: Any, width: int | None = None) -> Rows:
-    """X as finite rows, float32 or float64, of the expected width; no copy where none is needed."""
-    found = as_array(dense(X), "X")
-    # Small whole numbers and half floats lose nothing in float32.
-    small = found.dtype.kind in "fiub" and found.dtype.itemsize <= 2
-    kind = np.float32 if small else None
-    made: Rows = finite_rows(found, "X", width, dtype=kind, of="pictures, features")
-    return made
-
-
-def unit(X: Rows) -> tuple[Rows, NDArray[np.bool_]]:
-    """A copy with rows of unit length, and which were not all zeros; the type stays."""
-    # By the largest entry first: the squares of a length could leave the range of its type.
-    largest = np.abs(X).max(axis=1, keepdims=True)
-    said = largest[:, 0] > 0
-    made = X / np.where(largest > 0, largest, 1)
-    made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1)
-    return made, said
-
-
-def unit_rows(X: Rows, name: str) -> Rows:
-    """Rows of unit length; refuses a row of zeros, as ``SparseAnnotator`` does."""
-    made, said = unit(X)
-    if not said.all():
-        empty = np.flatnonzero(~said)
-        raise InvalidInput(
-            f"row {int(empty[0])} of {name} is all zeros ({len(empty)} such rows); a picture "
-            "without features is like nothing: drop it"
-        )
-    return made
-
-
-def as_ids(ids: Any, n: int) -> NDArray[Any]:
-    """n different ids: int64 if all are whole numbers, else objects."""
-    if isinstance(ids, str) or not isinstance(ids, Iterable):
-        raise InvalidInput(f"ids is {ids!r}; one id a picture expected")
-    given = [i.item() if isinstance(i, np.generic) else i for i in ids]
-    if len(given) != n:
-        raise InvalidInput(f"{len(given)} ids for {n} pictures; one each expected")
-    # NaN is not equal to itself: it could never be found again.
-    for i in given:
-        if not isinstance(i, Hashable) or i != i:
-            raise InvalidInput(f"{i!r} cannot be an id; numbers or names expected")
-    if len(set(given)) != n:
-        seen: set[Any] = set()
-        twice = next(i for i in given if i in seen or seen.add(i))  # type: ignore[func-returns-value]
-        raise InvalidInput(f"id {twice!r} is there twice; each picture needs its own")
-    whole = all(
-        isinstance(i, int) and not isinstance(i, bool) and abs(i) <= _LAST_ID for i in given
-    )
-    made = np.empty(n, np.int64 if whole else object)
-    for place, i in enumerate(given):
-        made[place] = i
-    return made
-
-
-def next_id(ids: NDArray[Any], before: int) -> int:
-    """One past the largest number among ``ids``, at least ``before``; 301.0 is the number 301."""
-    if ids.dtype == np.int64:
-        return max(before, int(ids.max(initial=-1)) + 1)
-    numbers = [i for i in ids.tolist() if isinstance(i, (int, float)) and abs(i) <= _LAST_ID]
-    return max([before, *(int(np.floor(i)) + 1 for i in numbers)])
-
-
-def automatic_ids(first: int, n: int) -> NDArray[np.int64]:
-    """n ids from ``first`` on."""
-    if first + n > _LAST_ID:
-        raise InvalidInput(f"no whole numbers are left after the id {first - 1}; give ids")
-    return np.arange(first, first + n)
 
 
 class Pictures:
@@ -213,3 +135,89 @@ def _dictionary(blocks: list[Rows]) -> Dictionary:
             f"between {SHORTEST:g} and {LONGEST:g}"
         )
     return made
+
+
+# Rebuilding costs as much as fitting; below this share the dead only make answers longer.
+_MOST_DEAD = 0.25
+
+
+def as_seed(random_state: Any) -> int:
+    """A seed from None, a whole number, or one of numpy's generators."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    return int(random_state)
+
+
+class Suggestions:
+    """An index over the living pictures, and which row each of its entries is."""
+
+    def __init__(self, search: str, pictures: Pictures, expand: int, random_state: Any) -> None:
+        self.search, self.pictures = search, pictures
+        self.most_candidates = max(5000, 20 * expand)
+        self.seed = as_seed(random_state)
+        self._build()
+
+    def _build(self) -> None:
+        self.rows = np.flatnonzero(self.pictures.alive)
+        self._count()
+        units = self.pictures.unit_rows(self.rows)
+        if self.search == "hnsw":
+            self.index: LSH | HNSW = HNSW("ip", ef_search=128).build(units)
+            return
+        # As many hashes as leave some thousand candidates: nearly orthogonal rows share a hash of
+        # width 1 with probability .27 = exp(-1.31), over all tables and probes about 100 / n keys.
+        hashes = int(np.clip(np.round(np.log(max(len(units), 1) / 50) / 1.31), 2, 12))
+        self.index = LSH(
+            "ip", hash_width=1.0, n_hashes=hashes, n_tables=20, n_probes=8,
+            max_candidates=self.most_candidates, random_state=self.seed,
+        ).build(units)  # fmt: skip
+
+    def _count(self) -> None:
+        """Which entries of the index are still pictures, and how many are not."""
+        self.alive = self.pictures.alive[self.rows]
+        self.dead = int(np.count_nonzero(~self.alive))
+
+    def add_rows(self, start: int) -> None:
+        """Pictures came: the rows from ``start`` on."""
+        new = np.arange(start, self.pictures.dictionary.n)
+        self.index.add(self.pictures.unit_rows(new))
+        self.rows = np.concatenate([self.rows, new])
+        self._tidy()
+
+    def forget_removed(self, moved: bool) -> None:
+        """Pictures went; ``moved``: the others have other rows now."""
+        if moved:
+            self._build()
+        else:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        self._count()
+        if len(self.pictures) and self.dead > _MOST_DEAD * len(self.rows):
+            self._build()
+
+    def find(
+        self, R: NDArray[np.float64], k: int, without: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Rows for the residuals R, k living ones where the index finds as many; -1 for none.
+
+        Living rows of ``without`` are passed over as the dead are.
+        """
+        alive, dead = self.alive, self.dead
+        if without is not None:
+            alive, dead = alive & ~np.isin(self.rows, without), dead + len(without)
+        if isinstance(self.index, LSH):
+            self.index.max_candidates = self.most_candidates + dead
+        most, want = min(k + dead, len(self.rows)), k
+        while True:
+            want = min(want, most)
+            found = self.index.search(R, want)[0]
+            good = (found >= 0) & alive[found]
+            # Enough, or all there is: an answer padded with -1 has nothing more to come.
+            if want == most or ((good.sum(axis=1) >= k) | (found[:, -1] < 0)).all():
+                return np.where(good, self.rows[found], -1)
+            want *= 2

@@ -6,7 +6,7 @@ each is left out alone; above, groups of at most a fiftieth are left out togethe
 work and moves the mean confidence by less than 0.01 (``docs/results/tags.md``).
 
 The same pictures choose the weight of the linear classifier in the score: the mix under which
-their tags are the most likely (:mod:`~likewise_methods.siso.mixing`).
+their tags are the most likely (:mod:`~likewise_methods.siso.mixed`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from likewise_methods.ordinal.solver.problem import Floats, Journal, Problem, Solution, Watch, pad
+from likewise_methods.ordinal.objective import Floats, Journal, Problem, Solution, Watch, pad
 
 # eta / (1 + 0.05 epoch): docs/methods/ordinal.md, (13).
 DECAY = 0.05

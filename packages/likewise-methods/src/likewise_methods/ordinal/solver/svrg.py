@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise_methods.ordinal.solver.problem import Floats, Journal, Problem, Solution, Watch, pad
+from likewise_methods.ordinal.objective import Floats, Journal, Problem, Solution, Watch, pad
 
 # Guards that the paper lacks: a step grows at most tenfold; while F falls it shrinks by no more
 # than a tenth; an epoch after which F has more than doubled is taken back, with half the step.

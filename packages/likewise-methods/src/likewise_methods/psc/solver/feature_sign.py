@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise_methods.kernels import kernel
-from likewise_methods.psc.solver.scan import FAR
+from likewise_methods.psc.solver.homotopy import FAR
 from likewise_methods.siso.solver.cholesky import DEPENDENT, append, backward, forward, project
 from likewise_methods.siso.solver.homotopy import leave, make_way
 

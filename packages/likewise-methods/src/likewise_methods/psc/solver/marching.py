@@ -19,28 +19,21 @@ from __future__ import annotations
 import numpy as np
 
 from likewise_methods.kernels import kernel
-from likewise_methods.psc.solver.lanes import (
-    below,
-    broadcast,
-    load,
-    lowest,
-    minus,
-    n_bits,
-    peek,
-    store,
-)
-from likewise_methods.psc.solver.path import (
+from likewise_methods.psc.solver.homotopy import (
     ACT,
     DEPENDS,
     END,
     EVENT,
+    KERNEL,
     MASS,
     NOBODY,
+    NOW,
     RATE,
     SCALE,
     SIZE,
     STEP,
     H,
+    Q,
     U,
     begin,
     forget,
@@ -51,7 +44,16 @@ from likewise_methods.psc.solver.path import (
     turn,
     walk,
 )
-from likewise_methods.psc.solver.scan import KERNEL, NOW, Q
+from likewise_methods.psc.solver.simd import (
+    below,
+    broadcast,
+    load,
+    lowest,
+    minus,
+    n_bits,
+    peek,
+    store,
+)
 
 DONE, TIED = 0, 1
 

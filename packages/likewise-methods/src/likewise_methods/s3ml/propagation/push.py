@@ -18,10 +18,23 @@ from numpy.typing import NDArray
 from likewise_methods.neighbours.join import walk_order
 from likewise_methods.s3ml.graph import Graph
 from likewise_methods.s3ml.pairs import Constraints
-from likewise_methods.s3ml.propagation.constrained import add_classes, add_pairs
-from likewise_methods.s3ml.propagation.kernels import opposite, push_lookup, push_rows, two_steps
-from likewise_methods.s3ml.propagation.matrix_free import Floats, Progress, chunks, column_sums
-from likewise_methods.s3ml.propagation.sums import Sum
+from likewise_methods.s3ml.propagation.kernels import (
+    opposite,
+    push_lookup,
+    push_pairs,
+    push_rows,
+    two_steps,
+)
+from likewise_methods.s3ml.propagation.solves import (
+    COLUMNS,
+    Floats,
+    Progress,
+    Sum,
+    chunks,
+    column_sums,
+    solve,
+    threshold,
+)
 
 Ints = NDArray[np.int64]
 # What an entry of Pi may be low by, over (1 - a) times its column's sum: relative error of T of a
@@ -177,3 +190,206 @@ def _free_affinities(pusher: Pusher, free: NDArray[np.bool_], theta: float) -> s
     W.data[W.data < theta] = 0
     W.eliminate_zeros()
     return W
+
+
+# Links a column may follow, as a multiple of all there are, before sweeps over all rows, which do
+# several columns at once, are the faster way.
+BUDGET = 4
+# Rows in pairs, and entries found, at a time.
+AT_ONCE = 2_000
+ROOM = 1_000_000
+
+
+def add_classes(
+    total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
+) -> None:
+    """Add these parts; memory of n x 16 numbers, and labelled x (features + classes)."""
+    labelled = said.constrained_rows()
+    if not len(labelled):
+        return
+    assert said.codes is not None
+    codes = said.codes[labelled]
+    least = said.least(theta)
+    n_classes = len(said.class_sizes())
+    own = np.empty((len(labelled), n_classes))
+    for part in chunks(n_classes, COLUMNS):
+        start = np.zeros((len(free), part.stop - part.start))
+        mine = codes[:, None] == np.arange(part.start, part.stop)
+        start[labelled] = np.where(mine, 1.0, -said.minus)
+        H = solve(pusher.graph, start, pusher.a)
+        own[:, part] = H[labelled]
+        for c in range(part.start, part.stop):
+            _class_and_free(total, pusher, H[:, c - part.start], labelled[codes == c], free, least)
+        pusher.tell("classes", part.stop, n_classes)
+    _among_labelled(total, labelled, codes, own, least)
+
+
+def _class_and_free(
+    total: Sum,
+    pusher: Any,
+    h: Floats,
+    members: NDArray[np.int64],
+    free: NDArray[np.bool_],
+    least: tuple[float, float],
+) -> None:
+    """Rank one, g(i) for every member alike, then what Pi_ji changes."""
+    g = threshold(np.where(free, h / 2, 0.0), least)
+    some = np.flatnonzero(g)
+    ends = total.rows(members)
+    ends_sum = ends.sum(axis=0)
+    weighted = np.zeros_like(ends_sum)
+    for part in chunks(len(some)):
+        rows = some[part]
+        weighted += g[rows] @ total.rows(rows)
+    # W X between the sets is g times the sum of the members one way, sum g x the other way.
+    A = np.outer(weighted, ends_sum)
+    total.product += A + A.T
+    total.d += g * len(members)
+    total.d[members] += g.sum()
+    floors = np.where(free, 1e-300, np.inf)
+    for where, row in pusher.rows(members, floors, "classes: neighbourhoods"):
+        change = (h[row.indices] + row.data) / 2
+        row.data = threshold(change, least) - g[row.indices]
+        near = np.unique(row.indices)
+        total.add_block(members[where], near, row[:, near])
+
+
+def _among_labelled(
+    total: Sum,
+    labelled: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    own: Floats,
+    least: tuple[float, float],
+) -> None:
+    """Labelled rows with each other: w = (A_i + B_j)/2 where that is not cut.
+
+    With B sorted the j that count for an i are a beginning and an end of the list, whose sums are
+    differences of running sums.
+    """
+    X = total.rows(labelled)
+    above, below = 2 * least[0], -2 * least[1]
+    uncut = np.zeros(2, np.int64)
+    for b in range(own.shape[1]):
+        mine = np.flatnonzero(codes == b)
+        for c in range(own.shape[1]):
+            theirs = np.flatnonzero(codes == c)
+            A, B = own[mine, c], own[theirs, b]
+            order = np.argsort(B, kind="stable")
+            B, there = B[order], X[theirs[order]]
+            count, plain, scaled = (
+                _running(np.ones(len(B))),
+                _running(there),
+                _running(B[:, None] * there),
+            )
+            sums = _running(B)
+            upto = np.searchsorted(B, below - A, side="right")
+            since = np.searchsorted(B, above - A, side="left")
+            since = np.maximum(since, upto)
+
+            def outside(run: Floats, upto: Any = upto, since: Any = since) -> Floats:
+                return np.asarray(run[upto] + run[-1] - run[since])
+
+            total.d[labelled[mine]] += (A * outside(count) + outside(sums)) / 2
+            near = (A[:, None] * outside(plain) + outside(scaled)) / 2
+            total.product += X[mine].T @ near
+            # Every pair is met from both its ends, and of one class each row with itself.
+            itself = (below - A >= A) | (above - A <= A) if b == c else np.zeros(0)
+            uncut[int(b == c)] += int(outside(count).sum() - itself.sum())
+    total.dissimilar += int(uncut[0]) // 2
+    total.similar += int(uncut[1]) // 2
+
+
+def _running(values: Floats) -> Floats:
+    """Sums of the first 0, 1, 2, ... values."""
+    return np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
+
+
+def add_pairs(
+    total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
+) -> None:
+    """Add these parts, in time and memory that go with the pairs: each column is found where it
+    is not small, by pushes against the links (docs/methods/s3ml.md, (18))."""
+    rows = said.constrained_rows()
+    if not len(rows):
+        return
+    n, least = len(free), said.least(theta)
+    # Entries are cut at theta times the weight of a dissimilar pair where that is below 1.
+    eps = pusher.eps * (min(1.0, said.minus) if said.minus > 0 else 1.0)
+    budget = BUDGET * n * max(pusher.graph.shape[1], 1)
+    W0 = said.start_rows(rows)
+    place = np.full(n, -1, np.int32)
+    place[rows] = np.arange(len(rows))
+    hard = np.zeros(len(rows), np.int8)
+    other = pusher.again()
+    room = max(ROOM, 2 * n)
+    columns, values = np.empty(room, np.int32), np.empty(room)
+    own_columns, own_values = np.empty(room, np.int32), np.empty(room)
+    own: list[Any] = []
+    begin = 0
+    while begin < len(rows):
+        ends, own_ends = np.zeros((2, min(AT_ONCE, len(rows) - begin) + 1), np.int64)
+        stop = push_pairs(
+            pusher.graph, pusher.links, rows, begin, W0.indptr.astype(np.int64),
+            W0.indices.astype(np.int32), W0.data, pusher.a, eps, budget, least, place,
+            pusher.work, other, ends, columns, values, own_ends, own_columns, own_values, hard,
+        )  # fmt: skip
+        count = stop - begin
+        part = _piece(values, columns, ends[: count + 1], n)
+        near = np.unique(part.indices)
+        total.add_block(rows[begin:stop], near, part[:, near])
+        own.append(_piece(own_values, own_columns, own_ends[: count + 1], len(rows)))
+        begin = stop
+        pusher.tell("pairs: columns", begin, len(rows))
+    among = sp.csr_array(sp.vstack(own))
+    del own, columns, values, own_columns, own_values
+    slow = np.flatnonzero(hard)
+    if len(slow):
+        among = among + _sweep_pairs(total, pusher, W0, rows, slow, free, least)
+    W = sp.csr_array((among + among.T) / 2)
+    threshold(W.data, least)
+    total.add_symmetric(rows, W)
+    kept = W[np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)] != 0
+    total.similar += int((kept & said.alike).sum())
+    total.dissimilar += int((kept & ~said.alike).sum())
+
+
+def _piece(values: Floats, columns: Any, ends: Any, width: int) -> sp.csr_array:
+    used = int(ends[-1])
+    parts = (values[:used].copy(), columns[:used].copy(), ends)
+    return sp.csr_array(parts, shape=(len(ends) - 1, width))
+
+
+def _sweep_pairs(
+    total: Sum,
+    pusher: Any,
+    W0: sp.csr_array,
+    rows: NDArray[np.int64],
+    slow: NDArray[np.int64],
+    free: NDArray[np.bool_],
+    least: tuple[float, float],
+) -> sp.csr_array:
+    """The same for rows whose column is large nearly everywhere: sweeps over all rows, some
+    columns at a time; gives z among rows in pairs."""
+    n = len(free)
+    floors = np.where(free, 1e-300, np.inf)
+    places, parts = [], []
+    for part in chunks(len(slow), COLUMNS):
+        which = slow[part]
+        block = rows[which]
+        Z = solve(pusher.graph, W0[which].T.toarray(), pusher.a)
+        mine = Z[rows]
+        mine[which, np.arange(len(which))] = 0
+        there = np.nonzero(mine)
+        places.append(np.stack([which[there[1]], there[0]]))
+        parts.append(mine[there])
+        for where, row in pusher.rows(block, floors, "pairs: neighbourhoods"):
+            entries = row.tocoo()
+            Z[entries.col, entries.row + where.start] += entries.data
+        Z[~free] = 0
+        threshold(np.multiply(Z, 0.5, out=Z), least)
+        for some in chunks(n):
+            touched = some.start + np.flatnonzero(Z[some].any(axis=1))
+            total.add_block(touched, block, Z[touched])
+        pusher.tell("pairs: sweeps", part.stop, len(slow))
+    i, j = np.concatenate(places, axis=1)
+    return sp.csr_array((np.concatenate(parts), (i, j)), shape=(len(rows), len(rows)))

@@ -14,8 +14,7 @@ import numpy as np
 import scipy.linalg as la
 from scipy.linalg import blas
 
-from likewise_methods.s3ml.solver.kernels import mirror
-from likewise_methods.s3ml.solver.problem import (
+from likewise_methods.s3ml.objective import (
     Floats,
     Problem,
     Solution,
@@ -23,6 +22,7 @@ from likewise_methods.s3ml.solver.problem import (
     inverse,
     logdet,
 )
+from likewise_methods.s3ml.solver.newton_kernels import mirror
 
 # Certificates cost factorisations, so not at each step; mu stays put after BALANCED steps, as
 # convergence is only proved for a fixed one.

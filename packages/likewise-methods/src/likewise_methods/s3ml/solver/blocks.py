@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from likewise_methods.kernels import kernel
-from likewise_methods.s3ml.solver.problem import Floats
+from likewise_methods.s3ml.objective import Floats
 
 Whole = NDArray[np.int64]
 TILE = 64

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg as la
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.s3ml.solver.problem import Floats, Problem, cholesky
+from likewise_methods.s3ml.objective import Floats, Problem, cholesky
 
 
 class UnboundedProblem(InvalidInput):

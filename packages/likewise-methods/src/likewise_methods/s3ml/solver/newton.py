@@ -16,23 +16,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from likewise_methods.s3ml.solver.bounds import refuse_if_falling
-from likewise_methods.s3ml.solver.direction import WELL, Model, Pairs, descend, refine
-from likewise_methods.s3ml.solver.kernels import (
-    clip_to_box,
-    free_pairs,
-    largest_row,
-    least_gap,
-    mirror,
-    put_pairs,
-)
-from likewise_methods.s3ml.solver.problem import (
+from likewise_methods.s3ml.objective import (
     Floats,
     Problem,
     Solution,
     cholesky,
     inverse,
     logdet,
+)
+from likewise_methods.s3ml.solver.bounds import refuse_if_falling
+from likewise_methods.s3ml.solver.newton_direction import WELL, Model, Pairs, descend, refine
+from likewise_methods.s3ml.solver.newton_kernels import (
+    clip_to_box,
+    free_pairs,
+    largest_row,
+    least_gap,
+    mirror,
+    put_pairs,
 )
 
 ARMIJO = 1e-3

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise_methods.kernels import kernel
-from likewise_methods.siso.solver.certificate import relative_gap
+from likewise_methods.siso.objective import relative_gap
 from likewise_methods.siso.solver.cholesky import DEPENDENT, append, project
 from likewise_methods.siso.solver.coordinate_descent import descend
+from likewise_methods.siso.solver.dictionary import Floats, Ids
 from likewise_methods.siso.solver.feature_sign import search
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED, STUCK, follow
-from likewise_methods.siso.solver.scan import Floats, Ids
 
 # More pivots than this in one walk are a sign of trouble, not of a hard problem.
 _PIVOTS = 20_000
