@@ -29,9 +29,9 @@ class Pictures:
         self._store = store
 
     def id_of(self, picture: PictureName) -> int:
-        """The id of a picture given by id or path."""
+        """Return the id of a picture given by id or path."""
         if isinstance(picture, int | np.integer) and not isinstance(picture, bool):
-            if self._store.image(int(picture)) is None:
+            if not self._store.present([int(picture)]):
                 raise UnknownPicture(f"there is no picture with id {picture}")
             return int(picture)
         if not isinstance(picture, str | os.PathLike):
@@ -56,9 +56,10 @@ class Pictures:
         return list(dict.fromkeys(map(self.id_of, given)))
 
     def row(self, picture: PictureName) -> ImageRow:
-        """What the catalog knows about a picture."""
-        row = self._store.image(self.id_of(picture))
-        assert row is not None
+        """Return the record of a picture."""
+        row = self._store.image(picture if type(picture) is int else self.id_of(picture))
+        if row is None:
+            raise UnknownPicture(f"there is no picture with id {picture}")
         return row
 
     def rows(self, ids: Iterable[int]) -> Mapping[int, ImageRow]:

@@ -97,7 +97,7 @@ def judge(
         made = col.judge(asked, good, bad, text=text, shown=offered, profile=profile, region=part)
         settle(col, made.profile)
         hits = col.search(asked, k, text=text, by=made.profile, region=part)
-        rows = {hit.id: col.image(hit.id) for hit in hits}
+        rows = col.pictures.rows(hit.id for hit in hits)
         figures = col.profiles.figures(made.profile)
     if json_:
         echo_json({**judgement_record(made), "hits": [_hit(hit) for hit in hits]})
@@ -113,6 +113,7 @@ def judge(
             (f"{hit.score:.4f}", hit.id, f"{rows[hit.id].width} x {rows[hit.id].height}",
              day(rows[hit.id].date, rows[hit.id].date_source), hit.path)
             for hit in hits
+            if hit.id in rows
         ],
         right="rr",
     )  # fmt: skip

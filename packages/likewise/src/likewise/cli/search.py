@@ -351,13 +351,16 @@ def _answers(
     explain: bool,
 ) -> list[Answer]:
     answers = []
+    rows = col.pictures.rows(hit.id for hit in hits)
     for hit in hits:
+        if hit.id not in rows:
+            continue  # removed since it was found
         why = None
         # One picture that has gone since must not cost the explanation of the others.
         with suppress(ImageError):
             if explain:
                 why = col.explain(query, hit.id, top=_TOP_WORDS, by=by, region=region)
-        answers.append(Answer(hit, col.image(hit.id), why))
+        answers.append(Answer(hit, rows[hit.id], why))
     return answers
 
 
