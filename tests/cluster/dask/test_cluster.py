@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from likewise.catalog.thumbnails import cache_of
+from likewise.catalog.cache import cache_of
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
@@ -200,7 +200,7 @@ def contents(root: Path) -> dict[str, Any]:
         learned = {key: learned_of(key, root / name) for key, name in json.loads(files).items()}
         found[f"{space} {number}"] = width, n_pictures, learned
     cache = cache_of(root)
-    found["thumbnails"] = {key: cache.get(key) for key in cache.stored()}
+    found["thumbnails"] = {key: cache.get(key) for key in cache.names()}
     return found
 
 

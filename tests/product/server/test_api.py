@@ -18,9 +18,9 @@ import pytest
 from PIL import Image
 
 from likewise._version import __version__
+from likewise.catalog.cache import cache_of
 from likewise.catalog.jobs import lease
 from likewise.catalog.sqlite_catalog import SQLiteCatalog
-from likewise.catalog.thumbnails import cache_of
 from likewise.collection.collection import Collection
 from likewise.learning.searcher import Searcher
 from likewise.server import schemas, service
@@ -571,7 +571,7 @@ def test_thumbnails_carry_no_metadata_and_may_be_kept(client: Client, root: Path
     for side in (15, 1025, "x"):
         check_error(client.get(f"{about['thumbnail']}?side={side}"), 422, "invalid")
     # Small copies are no part of the collection: it is sound with them, and its size without.
-    assert len(cache_of(root).stored()) > N
+    assert len(cache_of(root).names()) > N
     assert client.post_json("/api/collection/verify", {}) == {"wrong": []}
 
 

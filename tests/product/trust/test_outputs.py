@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from likewise.catalog.thumbnails import cache_of
+from likewise.catalog.cache import cache_of
 from likewise.collection.collection import Collection
 from likewise.ingest import add as adding
 from likewise.server.access import GUESTS, cookie_name
@@ -69,8 +69,8 @@ def test_thumbnails_have_no_place(owner: Client, located: Likewise) -> None:
         for asked in ("thumbnail", "thumbnail?side=160"):
             assert_says_nothing(owner.get(f"/api/pictures/{picture}/{asked}").content)
     cache = cache_of(located.folder / "photos.lw")
-    assert cache.stored()
-    for key in cache.stored():
+    assert cache.names()
+    for key in cache.names():
         assert_says_nothing(cache.get(key) or b"")
 
 

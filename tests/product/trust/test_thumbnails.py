@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.catalog.thumbnails import FILE, cache_of
+from likewise.catalog.cache import FILE, cache_of
 from likewise.collection.collection import Collection
 from likewise.errors import MissingDecoder
 from likewise.images import decode as images
@@ -39,7 +39,7 @@ def test_another_picture_at_its_path_is_not_shown(root: Path, mine: Path, place:
     with client_of(root) as client:
         answer = client.get(f"/api/pictures/{client.ids()[-1]}/{place}")
         assert "not what it was; sync" in check_error(answer, 404, "lost_picture")
-        assert not cache_of(root).stored()
+        assert not cache_of(root).names()
 
 
 def test_a_file_that_was_only_touched_is_shown(root: Path, mine: Path) -> None:
@@ -76,7 +76,7 @@ def test_half_a_thumbnail_is_made_anew(client: Client, root: Path, rest: int) ->
     file = root / "thumbnails" / FILE
     with closing(sqlite3.connect(file)) as c, c:
         half = whole[:rest] + bytes(len(whole[rest:]))
-        changed = c.execute("UPDATE thumbnails SET content = ? WHERE content = ?", (half, whole))
+        changed = c.execute("UPDATE cached SET content = ? WHERE content = ?", (half, whole))
         assert changed.rowcount == 1
     assert client.get(place).content == whole
     Image.open(io.BytesIO(client.get(place).content)).load()

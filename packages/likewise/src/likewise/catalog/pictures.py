@@ -16,7 +16,8 @@ from likewise.catalog.filters import absolute, plain_where
 from likewise.catalog.store import FileRow, ImageRow, Store
 from likewise.errors import InvalidInput, LostPicture, UnknownPicture
 
-_SECRET = "server_secret"
+SECRET = "server_secret"
+"""The setting with the key that names of pictures on a server are made with."""
 
 PictureName = int | str | os.PathLike[str]
 """A picture of the collection: its id, or the path of its file."""
@@ -136,11 +137,21 @@ class Pictures:
         return self._store.roots()
 
     def secret(self) -> bytes:
-        """Bytes only this collection knows, made up once: for names of pictures that
-        nobody can guess."""
-        found = self._store.setting(_SECRET)
+        """Return the random key that names of pictures on a server are made with.
+
+        A new collection has one.  An earlier one gets it when it is first served; where it is
+        read-only, the key lasts as long as the process.
+        """
+        found = self._store.setting(SECRET)
+        if found is None and self._store.read_only:
+            return secrets.token_bytes(16)
         if found is None:
             with self._store.write() as c:
-                found = self._store.setting(_SECRET) or secrets.token_hex(16)
-                put_setting(c, _SECRET, found)
+                found = self._store.setting(SECRET) or new_secret()
+                put_setting(c, SECRET, found)
         return bytes.fromhex(found)
+
+
+def new_secret() -> str:
+    """Make a key for the names of pictures, as the catalog keeps it."""
+    return secrets.token_hex(16)

@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.catalog.database import Transaction, marks, parts
+from likewise.catalog.cache import cache_of
+from likewise.catalog.database import Transaction, parts
 from likewise.catalog.fact_table import facts_of, find_facts
 from likewise.catalog.moments import refresh_moments
-from likewise.catalog.sums import blob_sum
 from likewise.catalog.unshipped import note_unshipped
-from likewise.errors import CollectionError
 
 if TYPE_CHECKING:
     from likewise.catalog.store import Store
@@ -304,35 +301,19 @@ def loose_words(store: Store) -> list[str]:
 
 
 def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str, bytes]:
-    """What a model made of texts, as far as it is kept."""
-    found: dict[str, bytes] = {}
-    for part in parts(list(texts)):
-        rows = store.all(
-            f"""SELECT text, vector, sum FROM text_vectors
-                WHERE model = ? AND text IN ({marks(part)})""",
-            (model, *part),
-        )
-        # One that is not what was written is made again.
-        found |= {
-            text: bytes(vector)
-            for text, vector, due in rows
-            if blob_sum(vector, model, text) == due
-        }
-    return found
+    """Return the kept vectors that a model made of texts."""
+    keys = {_vector_key(model, text): text for text in texts}
+    return {keys[key]: one for key, one in cache_of(store.root).get_many(keys).items()}
 
 
 def keep_text_vectors(store: Store, model: str, vectors: Mapping[str, bytes]) -> None:
-    """Keep what a model made of texts, where that is possible; what older models made goes.
+    """Keep vectors that a model made of texts, outside the catalog: a search must not change it."""
+    for text, one in vectors.items():
+        cache_of(store.root).put(_vector_key(model, text), one)
 
-    Whoever only searches may not be allowed to write, and must not wait for who does: vectors that
-    are not kept are made again next time.
-    """
-    with suppress(CollectionError, sqlite3.OperationalError), store.write() as c:
-        c.execute("DELETE FROM text_vectors WHERE model <> ?", (model,))
-        c.executemany(
-            "INSERT OR REPLACE INTO text_vectors VALUES (?, ?, ?, ?)",
-            [(model, text, one, blob_sum(one, model, text)) for text, one in vectors.items()],
-        )
+
+def _vector_key(model: str, text: str) -> str:
+    return f"text {model} {text}"
 
 
 def sample_ids(store: Store, n: int, most: int) -> list[int]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from likewise.catalog import jobs
 from likewise.catalog.locations import is_collection
+from likewise.catalog.pictures import SECRET, new_secret
 from likewise.catalog.store import FILE, Store
 from likewise.errors import (
     CollectionBusy,
@@ -50,7 +51,7 @@ def create_collection(
         part = root / _PART
         for leftover in root.glob(f"{_PART}*"):
             leftover.unlink()
-        store = Store.create(part, {"made_by": "likewise"})
+        store = Store.create(part, {"made_by": "likewise", SECRET: new_secret()})
         try:
             put_first_spaces(store, recipes)
             store.fold_journal()

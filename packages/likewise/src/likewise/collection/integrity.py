@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from likewise.catalog import segments as seg
+from likewise.catalog.cache import FOLDER as CACHE
 from likewise.catalog.changes import UNREACHED, backfill_of
 from likewise.catalog.log_tables import models
 from likewise.catalog.segments import open_idf
 from likewise.catalog.store import Store, loose_ends
-from likewise.catalog.thumbnails import FOLDER as THUMBNAILS
 from likewise.catalog.unshipped import count_unshipped, engine_choice, told
 from likewise.catalog.word_index import loose_words
 from likewise.errors import DamagedCollection, LikewiseError
@@ -23,8 +23,6 @@ from likewise.spaces.base import Space
 from likewise.spaces.graphs import open_graph
 from likewise.spaces.registry import open_spaces
 from likewise.tags import tag_log
-
-"""A folder of small copies a server keeps; no part of the collection, and many files."""
 
 
 def info(store: Store) -> dict[str, Any]:
@@ -50,7 +48,7 @@ def info(store: Store) -> dict[str, Any]:
         "pictures": store.n_images(),
         "problems": len(store.problems()),
         "roots": store.roots(),
-        "bytes": seg.size_of(store.root, apart=THUMBNAILS),
+        "bytes": seg.size_of(store.root, apart=CACHE),
         "job": store.running_job(),
         "catalog": store.catalog.name,
         "engine": None if choice is None else asdict(choice),

@@ -20,9 +20,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.catalog.cache import FOLDER
 from likewise.catalog.filters import plain_where
 from likewise.catalog.store import Store
-from likewise.catalog.thumbnails import FIRST_SIDE, FOLDER, thumbnail
+from likewise.catalog.thumbnails import FIRST_SIDE, thumbnail
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.images.decode import Source, decode, small_jpeg
 from likewise.search.pixels import PixelsOf
