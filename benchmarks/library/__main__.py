@@ -109,7 +109,7 @@ def questions(service: Service) -> dict[str, Callable[[], object]]:
         "newest 200 of a folder": lambda: page(folder="Rome"),
         "newest 200 of a camera": lambda: page(camera="canon"),
         "newest 200 in a place": lambda: page(box="45,5,50,15"),
-        "typed: July 2016": lambda: col.searcher.ask("July 2016", PAGE),
+        "typed: July 2016": lambda: col.searcher.find(None, PAGE, text="July 2016"),
         "dates of 10,000 results": lambda: pictures.dates(range(1, 10_001)),
         "marks of 200 tiles": lambda: library.marks(range(1, PAGE + 1)),
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from likewise.cli.typed import read_minus_words
-from likewise.search.typed import texts
+from likewise.search.typed import meaning
 from tests.product.cli.process import Likewise
 from tests.product.vision.text_cases import tower_folder
 
@@ -16,7 +16,7 @@ from tests.product.vision.text_cases import tower_folder
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is installed here, these commands are about tags and names."""
-    monkeypatch.setattr(texts, "open_words", lambda: None)
+    monkeypatch.setattr(meaning, "open_words", lambda: None)
 
 
 @pytest.fixture

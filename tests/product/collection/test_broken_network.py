@@ -16,7 +16,7 @@ from likewise.catalog.changes import WAITING, backfill_of
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, UnknownName, UnknownPicture
 from likewise.ingest import pool
-from likewise.search.typed import texts
+from likewise.search.typed import meaning
 from likewise.vision.deep import libraries, network
 from likewise.vision.deep.errors import INSTALL, BrokenLibrary, DeepMissing
 from likewise.vision.text import model as text_model
@@ -168,7 +168,7 @@ def test_searches_say_what_is_wrong(col: Collection, broken: Path, tmp_path: Pat
     libraries._broken.clear()
     hits = col.search(text="snow")
     if text_model_status().where is not None:
-        assert hits.hint == f"{texts.ONLY_WRITTEN}: {WRONG}"
+        assert hits.hint == f"{meaning.ONLY_WRITTEN}: {WRONG}"
     libraries._broken.clear()
     col.spaces.drop("look")
     col.spaces.drop("deep-dense")

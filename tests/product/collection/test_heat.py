@@ -12,7 +12,7 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, NoPlaces
-from likewise.search.heat import HeatMap
+from likewise.search.explain import HeatMap
 from likewise.spaces import deep as deep_kind
 from tests.product.collection.pictures import write_pictures
 from tests.product.vision.deep_cases import needs_deep

@@ -21,9 +21,9 @@ from likewise.ingest import generations as gen
 from likewise.learning import log as log_lines
 from likewise.learning import profile_files, profile_states, subjects
 from likewise.learning.fold import ImportedWeights
-from likewise.learning.reranker import ProfileReranker
-from likewise.search.query import query_row, resolve_query
+from likewise.search.query import SearchRequest, query_row, resolve_query
 from likewise.search.rank import rank
+from likewise.search.reranker import ProfileReranker
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise_methods.solis.judging import JUDGEMENT_REACH, N_RANDOM, RANDOM_WEIGHT, SESSION_REACH
 from tests.product.collection.loop_cases import (
@@ -182,9 +182,8 @@ def test_the_query_part_knows_no_order(col: Collection, tmp_path: Path) -> None:
                 )
                 similarity = c.similarities[space]
                 found.append(
-                    rank(views_of(c), similarity, question, 50, allowed=None, above=None,
-                         reranker=taught)
-                )  # fmt: skip
+                    rank(views_of(c), SearchRequest(question, similarity, 50), reranker=taught)
+                )
             return found
 
     ways = [

@@ -33,7 +33,8 @@ __all__ = ["col"]
 
 
 def ranked(col: Collection, query: int, by: str) -> list[tuple[int, float]]:
-    return list(zip(*col.searcher.rank(query, N + 9, by=by), strict=True))
+    found = col.searcher.find(query, N + 9, by=by)
+    return list(zip(found.ids, found.scores, strict=True))
 
 
 def alike(one: list[tuple[int, float]], other: list[tuple[int, float]]) -> None:

@@ -10,8 +10,7 @@ import pytest
 from likewise.collection import Collection, CollectionError, Judgement, NoPlaces, UnknownName
 from likewise.errors import InvalidInput
 from likewise.learning.fold import ProfileState
-from likewise.search.explain import explaining_space
-from likewise.search.similarities import Similarity
+from likewise.search.similarities import Similarity, explaining_space
 from tests.product.collection.loop_cases import SPACES, col, outside, weights  # noqa: F401
 
 PARTS = (

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from likewise.catalog import word_index
 from likewise.catalog.word_index import fold, names_of_path, other_numbers, spread
 from likewise.errors import InvalidInput
-from likewise.search.typed.dates import read_date
-from likewise.search.typed.evidence import matches
-from likewise.search.typed.parse import LONGEST, Term, read_text, text_key
-from likewise.search.typed.reasons import Reason, Struck
+from likewise.search.typed.evidence import IgnoredReasons, Reason, matches
+from likewise.search.typed.parse import LONGEST, Term, read_date, read_text, text_key
 
 TODAY = date(2026, 3, 4)  # a Wednesday
 
@@ -179,18 +177,18 @@ def test_reasons_are_sentences_with_keys() -> None:
     assert Reason("tag", "garden").key == "tag:garden"
     assert str(Reason("near", "garden", "yard")) == "tag by meaning: garden (typed: yard)"
     assert Reason("looks", "alp, ski").key == "looks"
-    struck = Struck(["tag:garden", "file", "looks:ski"])
-    assert struck.value("tag", "garden")
-    assert not struck.value("tag", "house")
-    assert struck.kind("file")
-    assert struck.value("file", "whatever")
-    assert struck.values("looks") == {"ski"}
+    ignored = IgnoredReasons(["tag:garden", "file", "looks:ski"])
+    assert ignored.value("tag", "garden")
+    assert not ignored.value("tag", "house")
+    assert ignored.kind("file")
+    assert ignored.value("file", "whatever")
+    assert ignored.values("looks") == {"ski"}
 
 
 @pytest.mark.parametrize("keys", ["tag", 7, ["nonsense"], ["nonsense:x"], [3]])
 def test_what_is_no_list_of_reasons_is_refused(keys: object) -> None:
     with pytest.raises(InvalidInput, match="without"):
-        Struck(keys)  # type: ignore[arg-type]
+        IgnoredReasons(keys)  # type: ignore[arg-type]
 
 
 @given(st.text(alphabet="abzABZ019", min_size=1, max_size=12))

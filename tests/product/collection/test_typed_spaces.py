@@ -11,7 +11,7 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput, LikewiseError
-from likewise.search.typed import meaning, texts
+from likewise.search.typed import meaning
 from likewise.spaces.registry import new_space, open_spaces, validate_recipe
 from likewise.vision.deep.errors import UnusableModel
 from likewise.vision.text import EmptyText, TextQuery
@@ -107,7 +107,7 @@ def test_statistics_are_a_function_of_the_pictures(tmp_path: Path) -> None:
 def test_values_are_woven_with_the_texts_own() -> None:
     ids = np.array([1, 2, 3, 4, 5])
     values = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-    assert meaning.weave(ids, values, [5, 4]).tolist() == [0.9, 0.8, 0.7, 0.5, 0.6]
+    assert meaning.interleave(ids, values, [5, 4]).tolist() == [0.9, 0.8, 0.7, 0.5, 0.6]
 
 
 # -- an image-text network of one's own -------------------------------------------------------
@@ -122,7 +122,7 @@ def towers(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def col(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(texts, "open_words", lambda: None)
+    monkeypatch.setattr(meaning, "open_words", lambda: None)
     shutil.copytree(template() / "c.lw", tmp_path / "c.lw")
     with Collection.open(tmp_path / "c.lw") as made:
         yield made

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from likewise.catalog.word_index import fold
-from likewise.search.typed import texts
+from likewise.search.typed import meaning, search
 from likewise.spaces.base import TextRow, Words
 from likewise.spaces.own import OwnSpace
 from likewise.vision.text import EmptyText
@@ -63,7 +63,7 @@ class StandInWords:
 def install(monkeypatch: pytest.MonkeyPatch) -> StandInWords:
     """From now on the stand-in is the model of this machine, and ``own`` reads text by it."""
     words = StandInWords()
-    monkeypatch.setattr(texts, "open_words", lambda: words)
+    monkeypatch.setattr(meaning, "open_words", lambda: words)
     monkeypatch.setattr(OwnSpace, "text_rank", 0)
     monkeypatch.setattr(OwnSpace, "can_read_text", lambda self, words: words() is not None)
     monkeypatch.setattr(OwnSpace, "read_text", _read_text)
@@ -72,11 +72,9 @@ def install(monkeypatch: pytest.MonkeyPatch) -> StandInWords:
 
 def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on there is no text model here."""
-    monkeypatch.setattr(texts, "open_words", lambda: None)
+    monkeypatch.setattr(meaning, "open_words", lambda: None)
     hint = "only tags, names and dates were searched; to find pictures by meaning: pip install it"
-    from likewise.learning import typed_search
-
-    monkeypatch.setattr(typed_search, "missing_hint", lambda: hint)
+    monkeypatch.setattr(search, "missing_hint", lambda: hint)
 
 
 def _read_text(

@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zlib import compress, crc32
@@ -22,7 +23,7 @@ from likewise.catalog.cache import cache_of
 from likewise.catalog.jobs import lease
 from likewise.catalog.sqlite_catalog import SQLiteCatalog
 from likewise.collection.collection import Collection
-from likewise.learning.searcher import Searcher
+from likewise.search.searcher import Searcher
 from likewise.server import schemas, service
 from likewise.vision.deep import libraries
 from tests.product.collection import pair_cases
@@ -88,13 +89,13 @@ def test_pages_fit_together(reader: Client, by: str) -> None:
 def test_what_was_found_first_stays_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fused ranking looks deeper for a longer answer, which moves places about."""
     monkeypatch.setattr(service, "FIRST", 5)
-    rank = Searcher.rank
+    find = Searcher.find
 
     def moved(self: Searcher, query: Any, k: int, **options: Any) -> Any:
-        ids, scores = rank(self, query, k, **options)
-        return (ids[::-1], scores) if k > 5 else (ids, scores)
+        found = find(self, query, k, **options)
+        return replace(found, ids=found.ids[::-1]) if k > 5 else found
 
-    monkeypatch.setattr(Searcher, "rank", moved)
+    monkeypatch.setattr(Searcher, "find", moved)
     with client_of(root) as client:
         for picture in client.ids()[:4]:
             one_by_one = [

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from likewise.search.typed import texts
+from likewise.search.typed import meaning
 from likewise.server import schemas
 from tests.product.server.conftest import Client, N, client_of
 
 
 @pytest.fixture(autouse=True)
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "open_words", lambda: None)
+    monkeypatch.setattr(meaning, "open_words", lambda: None)
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from likewise.errors import ImageError, LikewiseError, UnknownPicture
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.search.heat import HeatMap
+    from likewise.search.explain import HeatMap
     from likewise.search.rank import Hit, Hits
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")

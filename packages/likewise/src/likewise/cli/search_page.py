@@ -13,7 +13,7 @@ from likewise.cli.output import day, plural, size
 from likewise.cli.page import Thumbnail, document, escape_html, thumbnail, view
 
 if TYPE_CHECKING:
-    from likewise.search.heat import HeatMap
+    from likewise.search.explain import HeatMap
 
 _SIDE = 420
 _HEIGHT = 300.0

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from likewise.library.keywords.tag_files import TagImport as TagImport
     from likewise.library.keywords.xmp_export import XmpExport as XmpExport
     from likewise.search.explain import Explanation as Explanation
-    from likewise.search.heat import HeatMap as HeatMap
+    from likewise.search.explain import HeatMap as HeatMap
     from likewise.search.rank import Hit as Hit
     from likewise.search.similarities import Figures as Figures
     from likewise.search.similarities import Similarity as Similarity
@@ -71,8 +71,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "likewise.learning.shares": ["Share"],
         "likewise.library.keywords.tag_files": ["TagImport"],
         "likewise.library.keywords.xmp_export": ["XmpExport"],
-        "likewise.search.explain": ["Explanation"],
-        "likewise.search.heat": ["HeatMap"],
+        "likewise.search.explain": ["Explanation", "HeatMap"],
         "likewise.search.rank": ["Hit"],
         "likewise.search.similarities": ["Figures", "Similarity"],
         "likewise.tags.bulk": ["TagRun"],

@@ -20,8 +20,8 @@ from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import FileRow, ImageRow, Store
 from likewise.catalog.unshipped import SHIPPED
 from likewise.errors import CollectionError, InvalidInput
-from likewise.learning.profile_names import resolve_profile
 from likewise.parts import part
+from likewise.search.similarities import resolve_profile
 
 # A part is imported when it is first used: a command that shows a list needs no learner.
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from likewise.learning.models.models import Models
     from likewise.learning.profile_states import ProfileStates
     from likewise.learning.profiles import Profiles
-    from likewise.learning.searcher import Searcher
     from likewise.learning.shares import Shares
-    from likewise.learning.similarities import Similarities
     from likewise.search.colours import Colours
     from likewise.search.explain import Explanation
     from likewise.search.query import Query, Region
     from likewise.search.rank import Hit, Hits
+    from likewise.search.searcher import Searcher
+    from likewise.search.similarities import Similarities
     from likewise.search.views import Views
     from likewise.tags.suggest import Suggestion
     from likewise.tags.tags import Tags
@@ -125,14 +125,14 @@ class Collection:
     @part
     def similarities(self) -> Similarities:
         """The names a search can rank by."""
-        from likewise.learning.similarities import Similarities
+        from likewise.search.similarities import Similarities
 
-        return Similarities(self._store, self._states)
+        return Similarities(self._store, lambda *asked: self._states.figures(*asked))
 
     @part
     def searcher(self) -> Searcher:
         """Searching, with what was learned."""
-        from likewise.learning.searcher import Searcher
+        from likewise.search.searcher import Searcher
 
         return Searcher(self._views, self._states, self.similarities)
 
@@ -605,7 +605,7 @@ class Collection:
         -------
         Explanation
         """
-        return self.searcher.explain(query, hit, top=top, by=by, region=region)
+        return self.searcher.explainer(query, by, region).explain(hit, top)
 
     def duplicates(
         self, *, threshold: float | None = None, space: str | None = None

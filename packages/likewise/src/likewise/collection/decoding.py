@@ -26,7 +26,7 @@ from likewise.errors import CollectionBusy, DecoderFailed, LikewiseError
 from likewise.images.camera_facts import CameraFacts, read_camera_facts
 from likewise.images.decode import ImageInfo, Source, decode
 from likewise.ingest.pool import Failure, picture_seconds, run
-from likewise.search.pixels import Region, decode_here
+from likewise.search.query import Region, decode_here
 
 SECONDS = 5.0
 """Processor time a request may spend on a picture, at most."""

@@ -223,7 +223,7 @@ class Keys:
 
     def last_judgement(self, key: AccessKey, profile: str = "default") -> int:
         """The newest judgement of a profile that was said with a key and stands."""
-        from likewise.learning.profile_names import resolve_profile
+        from likewise.search.similarities import resolve_profile
 
         own = key_table.lines_of(self._store, key.id)
         items = self._states().history(resolve_profile(self._store, profile)).items

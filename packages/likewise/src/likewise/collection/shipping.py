@@ -42,7 +42,7 @@ from likewise.engines.shipping import Differences, Part, Shipped, differences, s
 from likewise.errors import CollectionBusy, CollectionError
 from likewise.search.dense_view import EXACT_BEYOND
 from likewise.search.engine_views import OWNER, kind_of, store_name
-from likewise.search.passing import where_of
+from likewise.search.lazy_filter import where_of
 from likewise.search.views import SpaceView, Views
 from likewise_cluster.engines.qdrant import QdrantRows
 from likewise_methods.validation import whole

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from likewise.collection.collection import Collection
 from likewise.demo.themes import scene_of
 from likewise.search.rank import Hit
-from likewise.search.typed.reasons import Reason
+from likewise.search.typed.evidence import Reason
 
 WORDS: Mapping[str, Sequence[str]] = {
     "a cat": ("chelsea",),

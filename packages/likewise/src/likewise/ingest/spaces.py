@@ -15,8 +15,8 @@ from likewise.ingest.new_space import WITHOUT_NETWORK, create_space, finish_spac
 from likewise.ingest.own_vectors import put_vectors
 from likewise.ingest.pool import Workers
 from likewise.ingest.workers import n_workers
-from likewise.learning.similarities import Similarities
 from likewise.learning.subjects import fill_codes, invalidate_states
+from likewise.search.similarities import Similarities
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows
 from likewise.spaces.base import Space

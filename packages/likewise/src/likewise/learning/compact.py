@@ -18,7 +18,7 @@ from likewise.catalog import log_tables
 from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.store import SpaceRow
-from likewise.learning.reranker import apply_weights
+from likewise.search.reranker import apply_weights
 from likewise.search.sparse_view import SparseView
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows

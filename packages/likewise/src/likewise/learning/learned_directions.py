@@ -23,10 +23,10 @@ from likewise.learning.examples import Example
 from likewise.learning.history import History
 from likewise.learning.pair_fold import NOTICED
 from likewise.learning.profile_states import ProfileStates
-from likewise.learning.reranker import ProfileReranker
 from likewise.search.dense_view import EXACT_BEYOND
-from likewise.search.query import resolve_query
+from likewise.search.query import SearchRequest, resolve_query
 from likewise.search.rank import rank
+from likewise.search.reranker import ProfileReranker
 from likewise.search.similarities import Similarity
 from likewise.search.views import View, Views
 from likewise_methods.spaces import LocalMetric
@@ -186,7 +186,7 @@ def _answers(
 ) -> list[int]:
     try:
         question = resolve_query(views.store, query, None)
-        ids, _ = rank(views, similarity, question, k, allowed=None, above=None, reranker=reranker)
+        ids, _ = rank(views, SearchRequest(question, similarity, k), reranker=reranker)
     except UnknownPicture:
         # It has no row in the space, or has just been removed: there is nothing to compare.
         return []

@@ -30,9 +30,7 @@ from likewise.learning.learned_directions import Direction, Move, find_direction
 from likewise.learning.log import Log, LogLine
 from likewise.learning.pair_fold import NOTICED
 from likewise.learning.profile_states import ProfileStates
-from likewise.learning.similarities import profile_figures, taught_space
-from likewise.search.explain import can_explain
-from likewise.search.similarities import Figures, Similarity
+from likewise.search.similarities import Figures, Similarity, can_explain, taught_space
 from likewise.search.sparse_view import SparseView
 from likewise.search.views import Views
 from likewise.spaces.base import DECODE_SIDE, Space
@@ -199,7 +197,7 @@ def report_learned(
         width=0 if space is None else space.width,
         pictures=store.n_images(),
         start=start,
-        figures=profile_figures(states, similarity, spaces),
+        figures=states.figures(profile, space),
         gained=gained,
         lost=lost,
         n_gained=n_gained,

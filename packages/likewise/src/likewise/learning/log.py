@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.catalog import log_tables
 from likewise.catalog.store import Store, Transaction
+from likewise.errors import InvalidInput
 from likewise.learning.history import COMPARE, JUDGE, LESSONS, SESSION_GAP, TAKE_BACK, UNDO
-from likewise.learning.profile_names import DEFAULT, resolve_profile
+from likewise.search.similarities import DEFAULT, resolve_profile
 
 if TYPE_CHECKING:
     from likewise.learning.profile_states import ProfileStates
     from likewise.search.query import Query, Region
+
+_LONGEST_PERSON = 200
 
 
 def append_line(
@@ -37,6 +40,17 @@ def now() -> datetime.datetime:
 def timestamp(moment: datetime.datetime | None = None) -> str:
     """Return a moment (None: now) as the log writes it."""
     return (moment or now()).isoformat(timespec="milliseconds")
+
+
+def check_person(person: str | None) -> str | None:
+    """Return the name of a person as the log keeps it, or refuse it."""
+    if person is None:
+        return None
+    if not isinstance(person, str) or not person.strip() or len(person) > _LONGEST_PERSON:
+        raise InvalidInput(
+            f"person is {person!r}; a name of at most {_LONGEST_PERSON} letters expected"
+        )
+    return person.strip()
 
 
 class LogLine(NamedTuple):

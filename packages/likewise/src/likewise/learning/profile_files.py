@@ -17,8 +17,8 @@ from likewise.learning.fold import ImportedWeights
 from likewise.learning.history import WEIGHTS
 from likewise.learning.log import timestamp
 from likewise.learning.pair_fold import ImportedLessons, lessons_in_source
-from likewise.learning.profile_names import check_new_name
 from likewise.learning.profile_states import ProfileStates
+from likewise.search.similarities import check_new_name
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_spaces
 from likewise_methods.neighbours import DamagedFile, open_arrays, save_arrays

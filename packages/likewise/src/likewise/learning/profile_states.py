@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +23,11 @@ from likewise.catalog.jobs import Progress, Report, silent
 from likewise.catalog.store import SpaceRow, Store, Transaction
 from likewise.errors import DamagedCollection
 from likewise.learning.fold import ProfileState
-from likewise.learning.history import History, Item
+from likewise.learning.history import COMPARE, JUDGE, History, Item
 from likewise.learning.pair_fold import PairFigures, PairFold
 from likewise.learning.pair_index import Verdicts
-from likewise.learning.profile_names import DEFAULT
 from likewise.learning.replay import Replay
-from likewise.search.similarities import built_in_similarities
+from likewise.search.similarities import DEFAULT, Figures, built_in_similarities
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_spaces
 from likewise_methods.spaces import LocalMetric
@@ -136,6 +136,43 @@ class ProfileStates:
             if self.metric(profile, space) is None:
                 return None
             return self._pair_fold(profile, space).figures()
+
+    def figures(self, profile: str, space: Space | None) -> Figures:
+        """Sum up a profile in the space that it is taught in."""
+        with self.lock:
+            history = self.history(profile)
+            judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
+        if space is None:
+            return Figures(judgements)
+        if space.learns_pairs:
+            return self._figures_of_pairs(judgements, profile, space)
+        if not history.items:
+            return Figures(judgements, space=space.name)
+        state = self.answer(profile, space).state
+        asked = state.asked
+        return Figures(
+            judgements,
+            state.agreed / asked if asked else None,
+            state.agreed_plain / asked if asked else None,
+            float(np.mean(state.weights != state.start_weight)),
+            float(np.mean(state.weights == 0)),
+            space.name,
+            asked,
+            gains=state.gains,
+        )
+
+    def _figures_of_pairs(self, judgements: int, profile: str, space: Space) -> Figures:
+        found = self.pair_figures(profile, space)
+        made = Figures(judgements, space=space.name, units="directions")
+        if found is None:
+            return made
+        made = replace(made, changed=found.changed)
+        if found.agreement is None:
+            return made
+        learned, plain, asked = found.agreement
+        return replace(
+            made, agreement=learned, agreement_plain=plain, triplets=asked, gains=found.gains
+        )
 
     def ask(self, profile: str, space: Space, row: NDArray[np.float32]) -> NDArray[np.float32]:
         """A query's row in a dense space as judged pairs ask it.

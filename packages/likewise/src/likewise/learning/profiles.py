@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +20,18 @@ from likewise.errors import CollectionError, UnknownName
 from likewise.learning import compact as compacting
 from likewise.learning import learned_report, lessons, profile_files
 from likewise.learning.history import MERGE, ROLLBACK
-from likewise.learning.log import append_line, timestamp
-from likewise.learning.profile_names import DEFAULT, check_new_name, check_person, resolve_profile
+from likewise.learning.log import append_line, check_person, timestamp
 from likewise.learning.profile_states import ProfileStates
-from likewise.learning.similarities import Similarities, profile_figures, sparse_space
-from likewise.search.similarities import Figures, Similarity
+from likewise.search.similarities import (
+    DEFAULT,
+    Figures,
+    Similarities,
+    Similarity,
+    check_new_name,
+    resolve_profile,
+    sparse_space,
+    taught_space,
+)
 from likewise.search.sparse_view import SparseView
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows
@@ -60,10 +66,7 @@ class Profiles(Mapping[str, Similarity]):
         # By the name ``default`` a similarity is the profile in use; here it is the one so called.
         if name not in known:
             raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
-        found = known[name]
-        return replace(
-            found, figures=profile_figures(self._states, found, open_spaces(self._store))
-        )
+        return self._similarities.with_figures(known[name], open_spaces(self._store))
 
     def __iter__(self) -> Iterator[str]:
         return iter(log_tables.profiles(self._store))
@@ -79,7 +82,8 @@ class Profiles(Mapping[str, Similarity]):
     def figures(self, profile: str = DEFAULT) -> Figures:
         """What a profile amounts to."""
         found = self._similarities.profiles()[resolve_profile(self._store, profile)]
-        return profile_figures(self._states, found, open_spaces(self._store))
+        taught = taught_space(found, open_spaces(self._store))
+        return self._states.figures(found.profile or DEFAULT, taught)
 
     def version(self, profile: str = DEFAULT) -> Version:
         """What a profile is now: its name, the position in the log, and the generations."""

@@ -18,8 +18,8 @@ from likewise.errors import CollectionError, LikewiseError
 from likewise.learning import judge as judging
 from likewise.learning.history import MERGE, Item
 from likewise.learning.log import append_line, timestamp
-from likewise.learning.profile_names import DEFAULT, check_new_name
 from likewise.learning.profile_states import ProfileStates
+from likewise.search.similarities import DEFAULT, check_new_name
 
 _SETTING = "answer_profiles"
 _LONGEST = 24

@@ -26,7 +26,7 @@ from likewise.catalog.store import Store
 from likewise.catalog.thumbnails import FIRST_SIDE, thumbnail
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.images.decode import Source, decode, small_jpeg
-from likewise.search.pixels import PixelsOf
+from likewise.search.query import PixelsOf
 from likewise.search.rank import Hit, Hits
 from likewise_methods.durable_files import private_folder
 from likewise_methods.validation import whole

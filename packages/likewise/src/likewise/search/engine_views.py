@@ -35,7 +35,7 @@ from likewise.engines.protocol import Found, Ids, RowKind, Where, plain_rows
 from likewise.engines.retries import Breaker, Retries
 from likewise.errors import InvalidInput
 from likewise.search.dense_view import EXACT_BEYOND, DenseView
-from likewise.search.passing import Passing
+from likewise.search.lazy_filter import LazyFilter
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.graphs import FLAT_BELOW
 from likewise_cluster.engines.points import First
@@ -54,8 +54,8 @@ _NOTED: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
 
 @contextmanager
-def noting() -> Iterator[list[str]]:
-    """What searches inside had to do without, in sentences; empty when nothing."""
+def engine_warnings() -> Iterator[list[str]]:
+    """Collect a sentence for each engine that does not answer searches inside."""
     said: list[str] = []
     token = _NOTED.set(said)
     try:
@@ -255,7 +255,7 @@ class EngineView:
         k: int,
         weights: Any = None,
         *,
-        passing: Passing | None = None,
+        passing: LazyFilter | None = None,
         first: tuple[LocalView, Any] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Ids and scores of the k best that pass; ``row`` has its weights folded in.
@@ -300,7 +300,7 @@ class EngineView:
             return row
         return comparable_rows(self.space, np.asarray(row, np.float32).reshape(1, -1))[0]
 
-    def _search_fresh(self, asked: Any, k: int, passing: Passing | None) -> Found:
+    def _search_fresh(self, asked: Any, k: int, passing: LazyFilter | None) -> Found:
         ids, rows = self._engine.fresh(self._state, self.local)
         if passing is not None and len(ids):
             allowed = passing.of(ids.tolist())

@@ -1,13 +1,18 @@
-"""Queries: what is asked, resolved to a picture, pixels or a vector, then to a row of a space."""
+"""Queries: find out what a query is, and turn it into a row of a space.
+
+A query becomes a picture of the collection, pixels or a vector once (``resolve_query``); searches,
+judgements and explanations then share the result.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,26 +27,36 @@ from likewise.errors import (
     UnknownPicture,
     UnknownSpaceKind,
 )
-from likewise.images.decode import Picture
+from likewise.images.decode import Picture, Source, decode
 from likewise.search.learned_models import PlacedRow
-from likewise.search.pixels import PixelsOf, crop, decode_here
-from likewise.search.pixels import Region as Region
-from likewise.search.views import View
+from likewise.search.similarities import Similarity
+from likewise.search.typed.evidence import IgnoredReasons
+from likewise.search.typed.parse import TypedQuery
 from likewise.spaces.base import DECODE_SIDE, Space
 from likewise.vision.deep.errors import DeepMissing
 
+if TYPE_CHECKING:
+    from likewise.search.views import View
+
+Region = tuple[float, float, float, float]
+PixelsOf = Callable[[Source, int | None, Region | None], NDArray[np.uint8]]
+"""Decodes a file or bytes down to a longest side and cuts a region out; a server uses workers."""
 REMEMBERED = 64
-"""Rows of queries from outside that a view keeps: a search is often judged and then repeated."""
+"""Rows of outside pictures that a view keeps: a search is often judged and then repeated."""
+PICTURE_WEIGHT = 0.5
+"""Weight of a picture that is searched for together with words."""
+MAX_TOGETHER = 100
+"""Pictures of one query."""
 
 
 @dataclass(frozen=True)
 class ResolvedQuery:
-    """A query, resolved: a picture of the collection, pixels, or a vector.
+    """A query as a search uses it: a picture of the collection, pixels, a vector, or words.
 
-    ``key`` names its content, region included: the same question has the same key in any session.
+    ``key`` names the content, region included: the same query has the same key in any session.
     ``part_of`` is the picture of the collection that a region was taken from.  ``text`` is what
-    was typed, alone or beside a picture.  ``several`` are pictures asked about together: they are
-    compared by the mean of their rows.
+    was typed, alone or with a picture.  ``several`` are pictures that are searched for together, by
+    the mean of their rows.
     """
 
     image: int | None = None
@@ -54,32 +69,77 @@ class ResolvedQuery:
 
     @property
     def own(self) -> frozenset[int]:
-        """Pictures of the collection that are asked about, and so are no answers."""
+        """Pictures of the collection that the query consists of; they are not their own hits."""
         own = {self.image} | {one.image for one in self.several}
         return frozenset(image for image in own if image is not None)
 
     @property
+    def has_picture(self) -> bool:
+        """Whether there is more than words."""
+        return bool(
+            self.image is not None
+            or self.pixels is not None
+            or self.vector is not None
+            or self.several
+        )
+
+    @property
     def is_typed(self) -> bool:
         """Whether it is nothing but words, and so has no row of its own."""
-        return (
-            self.text is not None
-            and self.image is None
-            and self.pixels is None
-            and not self.several
-        )
+        return self.text is not None and not self.has_picture
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """One search: the query, the similarity to rank by, and which results are wanted.
+
+    ``where`` is a filter as ``plain_where`` gives it; ``above`` the lowest score.  The rest is for
+    typed words: the text, reasons that do not count, the weight of the picture of the query, and
+    the day that "last week" is counted from.
+    """
+
+    query: ResolvedQuery
+    similarity: Similarity
+    k: int
+    where: Mapping[str, Any] | None = None
+    above: float | None = None
+    text: TypedQuery | None = None
+    ignored: IgnoredReasons = field(default_factory=IgnoredReasons)
+    picture_weight: float = PICTURE_WEIGHT
+    today: date = field(default_factory=date.today)
 
 
 One = int | str | os.PathLike[str] | bytes | NDArray[Any] | Picture | ResolvedQuery
 Query = One | Sequence[One]
-"""One picture, or several that are asked about together."""
-MOST_TOGETHER = 100
-"""Pictures of one question."""
+"""One picture, or several to search for together."""
+
+
+def decode_here(source: Source, max_side: int | None, region: Region | None) -> NDArray[np.uint8]:
+    """Decode a picture in this process."""
+    return crop(decode(source, max_side=max_side).pixels, region)
+
+
+def crop(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint8]:
+    """Return the part (x, y, w, h) of a picture, in its own pixels."""
+    if region is None:
+        return pixels
+    height, width = pixels.shape[:2]
+    if len(region) != 4 or not np.isfinite(region).all():
+        raise InvalidInput(f"region is {region}; four finite numbers x, y, w, h expected")
+    x, y, w, h = region
+    left, top = max(0, int(np.floor(x))), max(0, int(np.floor(y)))
+    right, bottom = min(width, int(np.ceil(x + w))), min(height, int(np.ceil(y + h)))
+    if w <= 0 or h <= 0 or left >= right or top >= bottom:
+        raise InvalidInput(
+            f"region {region} has no pixel of the {width} x {height} picture; x, y, w, h expected"
+        )
+    return np.ascontiguousarray(pixels[top:bottom, left:right])
 
 
 def resolve_query(
     store: Store, query: Query, region: Region | None, pixels_of: PixelsOf = decode_here
 ) -> ResolvedQuery:
-    """What a query is: an id, a path, encoded bytes, pixels, a vector, or a list of these."""
+    """Resolve an id, a path, encoded bytes, pixels, a vector, or a list of these."""
     if isinstance(query, list | tuple):
         return _resolve_several(store, query, region, pixels_of)
     if isinstance(query, ResolvedQuery):
@@ -120,8 +180,8 @@ def resolve_query(
     digest = digest_of(content)
     if name is None and region is None and (known := store.image_of_hash(digest)) is not None:
         return ResolvedQuery(image=known, key=digest)
-    # By its name where it has one: what is wrong with it is then said about that file.  A copy
-    # that lies elsewhere is a query of its own, and the picture in the collection its answer.
+    # Decode by name where there is one, so that an error names the file.  A copy in another place
+    # is a query of its own, and the picture in the collection is its best hit.
     source = content if name is None else name
     pixels = pixels_of(source, None if region else DECODE_SIDE, region)
     part_of = None if region is None else store.image_of_hash(digest)
@@ -133,23 +193,23 @@ def _resolve_several(
 ) -> ResolvedQuery:
     if region is not None:
         raise InvalidInput("several pictures have no region; search with one of them")
-    if not 0 < len(queries) <= MOST_TOGETHER:
+    if not 0 < len(queries) <= MAX_TOGETHER:
         raise InvalidInput(
-            f"{len(queries)} pictures are asked about together; 1 to {MOST_TOGETHER} expected"
+            f"{len(queries)} pictures are asked about together; 1 to {MAX_TOGETHER} expected"
         )
     parts = tuple(resolve_query(store, one, None, pixels_of) for one in queries)
     if len(parts) == 1:
         return parts[0]
     if any(part.several for part in parts):
         raise InvalidInput("a list of pictures holds a list; pictures expected")
+    # The order of the pictures does not count.
     keys = sorted(part.key for part in parts if part.key is not None)
-    # Which are asked about counts, not their order.
-    whole = len(keys) == len(parts)
-    return ResolvedQuery(several=parts, key=digest_of(b"".join(keys)) if whole else None)
+    complete = len(keys) == len(parts)
+    return ResolvedQuery(several=parts, key=digest_of(b"".join(keys)) if complete else None)
 
 
 def query_key(store: Store, query: Query, region: Region | None) -> bytes | None:
-    """What names a query, region included; nothing is decoded where it can be helped."""
+    """Return the key of a query, without decoding it where possible."""
     if isinstance(query, int | np.integer) and not isinstance(query, bool):
         key = store.hash_of(int(query))
         if key is not None:
@@ -160,19 +220,19 @@ def query_key(store: Store, query: Query, region: Region | None) -> bytes | None
 
 
 def _resolve_pixels(pixels: NDArray[np.uint8], region: Region | None) -> ResolvedQuery:
-    whole = digest_of(repr(pixels.shape).encode() + np.ascontiguousarray(pixels).tobytes())
-    return ResolvedQuery(pixels=crop(pixels, region), key=_content_key(whole, region))
+    digest = digest_of(repr(pixels.shape).encode() + np.ascontiguousarray(pixels).tobytes())
+    return ResolvedQuery(pixels=crop(pixels, region), key=_content_key(digest, region))
 
 
 def _content_key(digest: bytes | None, region: Region | None) -> bytes | None:
-    """What names a query: its content, and the region where there is one."""
+    """Return the key of a content and the region that was cut out of it."""
     if region is None or digest is None:
         return digest
     return digest_of(digest + repr(tuple(float(x) for x in region)).encode())
 
 
 def _find_unchanged(store: Store, path: str) -> int | None:
-    """The picture of the collection that lies at a path, if the file is still the same."""
+    """Return the picture of the collection at a path, if the file is still the same."""
     row = store.file(path) if is_text(path) else None
     if row is None or row.image is None:
         return None
@@ -185,7 +245,7 @@ def _find_unchanged(store: Store, path: str) -> int | None:
 
 
 def query_row(view: View, query: ResolvedQuery) -> Any:
-    """The query as a row of the view's space, weighted as the index holds rows."""
+    """Return the query as a row of the view's space, weighted as the index holds rows."""
     space = view.space
     if query.several:
         return _mean_row([query_row(view, one) for one in query.several])
@@ -210,7 +270,7 @@ def query_row(view: View, query: ResolvedQuery) -> Any:
 
 
 def _mean_row(rows: list[Any]) -> Any:
-    """The mean of rows, as long as one of them; a model's rows are positions and stay as they are.
+    """Average rows and keep their usual length; rows of a model are positions and stay unscaled.
 
     A score is a product of rows, so this ranks by the mean of the scores each picture would give.
     """
@@ -227,16 +287,16 @@ def _mean_row(rows: list[Any]) -> Any:
 
 
 def _remedy(space: Space) -> str:
-    """What somebody can do whose picture lacks its vector in a space: why it does differs."""
+    """Say what to do about a picture without a vector."""
     with suppress(LikewiseError):
-        space.load()  # a library it needs may be installed and not run here
+        space.load()  # a library it needs may be installed and still fail to load
     if not space.is_available():
         return f"{space.how_to_get()}, or search --by another space"
     return "run likewise add again once its file can be read, or search --by another space"
 
 
 def _describe(view: View, pixels: NDArray[np.uint8]) -> Any:
-    """The row of a picture that is not in the collection."""
+    """Compute the row of a picture that is not in the collection."""
     space = view.space
     try:
         blob = space.packed_row(pixels)

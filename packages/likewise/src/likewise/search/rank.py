@@ -1,25 +1,26 @@
-"""Ranking: the views of a similarity are asked, filtered, and fused where there are several.
+"""Ranking: search the views of a similarity, filter, and fuse where there are several.
 
 ``both`` fuses the rankings of words and the best dense space by reciprocal ranks, of their first
-thousand places (or ten times what is asked for).  Filters never change the ranking of a space:
-more is asked for until enough of it passes.
+thousand places (or ten times k).  Filters never change the ranking of a space: the search goes
+deeper until enough pictures pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import CollectionError
 from likewise.search.engine_views import EngineView
-from likewise.search.passing import Passing
-from likewise.search.query import ResolvedQuery, query_row
+from likewise.search.lazy_filter import LazyFilter
+from likewise.search.query import ResolvedQuery, SearchRequest, query_row
+from likewise.search.reranker import ProfileReranker
 from likewise.search.similarities import Similarity
-from likewise.search.typed.reasons import Reason
+from likewise.search.typed.evidence import Reason
 from likewise.search.views import SpaceView, View, Views
 
 # Cormack, Clarke & Büttcher (2009): rank r counts 1 / (60 + r).
@@ -27,8 +28,9 @@ FUSION_RANK = 60.0
 FUSION_DEPTH = 1000
 """Places of each ranking that fusion looks at, or ten times k if that is more."""
 DEEPEST = 50_000
-"""Places down to which an engine is asked for pictures that pass a filter of a fused ranking; then
-the rankings of those that pass are fused."""
+"""Places down to which an engine is searched for pictures that pass a filter of a fused ranking;
+from there on the rankings of those that pass are fused."""
+FindReasons = Callable[[Iterable[int]], dict[int, tuple[Reason, ...]]]
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ class Hit:
 
 
 class Hits(list[Hit]):
-    """Pictures found, best first; ``hint`` says what would make the answer better, if anything.
+    """Pictures found, best first; ``hint`` says what would improve the result, if anything.
 
-    ``behind`` is 0 where all that was judged counts.  After an old judgement among very many was
-    taken back or contradicted, it counts those still to be learned anew: until then the ranking
-    is that of before.  ``away`` is None where all pictures were searched; else it says which engine
-    did not answer, and that only pictures it does not hold yet were.
+    ``behind`` counts judgements that do not count yet: after an old judgement among very many was
+    undone or contradicted, they are learned again, and until then the ranking is the earlier one.
+    ``away`` is None where all pictures were searched; otherwise it names the engine that did not
+    answer, and only pictures that it does not hold yet were searched.
     """
 
     hint: str | None = None
@@ -60,55 +62,59 @@ class Hits(list[Hit]):
     away: str | None = None
 
 
-class Reranker(Protocol):
-    """What was learned, as far as it bears on one query."""
+@dataclass(frozen=True)
+class Answer:
+    """Ids and scores of a search, best first; ``hint`` and ``behind`` as in :class:`Hits`.
 
-    last: Set[int]
+    ``total`` is how many pictures typed words could show; ``engine_unavailable`` is ``Hits.away``.
+    """
 
-    def row(self, view: View, row: Any) -> Any:
-        """The query's row in a space, changed by what was learned."""
+    ids: list[int]
+    scores: list[float]
+    hint: str | None = None
+    total: int = 0
+    behind: int = 0
+    engine_unavailable: str | None = None
+    find_reasons: FindReasons | None = None
 
-    def split(self, view: View, row: Any, parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What parts that add up to the query's row become by the same change.
-
-        Their sum falls short of :meth:`row` by what was mixed into the query.
-        """
+    def reasons(self, images: Iterable[int]) -> dict[int, tuple[Reason, ...]]:
+        """Return why pictures were found; only typed words have reasons."""
+        return {} if self.find_reasons is None else self.find_reasons(images)
 
 
 def rank(
     views: Views,
-    similarity: Similarity,
-    query: ResolvedQuery,
-    k: int,
+    request: SearchRequest,
     *,
-    allowed: Container[int] | None,
-    above: float | None,
-    reranker: Reranker | None = None,
+    allowed: Container[int] | None = None,
+    reranker: ProfileReranker | None = None,
 ) -> tuple[list[int], list[float]]:
-    """Ids and scores, best first: at most k that are allowed and score above the cut-off.
+    """Return ids and scores, best first: at most k that are allowed and score above the cut-off.
 
-    Pictures a reranker names last come after all others, if at all.
+    Pictures that a reranker puts last come after all others, if at all.
     """
-    asked = similarity_views(views, similarity)
-    rows = {name: query_row(view, query) for name, view in asked.items()}
+    query, k, above = request.query, request.k, request.above
+    searched = similarity_views(views, request.similarity)
+    rows = {name: query_row(view, query) for name, view in searched.items()}
     last: Set[int] = frozenset()
     if reranker is not None:
-        rows = {name: reranker.row(asked[name], row) for name, row in rows.items()}
+        rows = {name: reranker.row(searched[name], row) for name, row in rows.items()}
         last = reranker.last
-    firsts = {name: _first_stage(views, view, query, reranker) for name, view in asked.items()}
-    size = max(len(view) for view in asked.values())
+    firsts = {name: _first_stage(views, view, query, reranker) for name, view in searched.items()}
+    size = max(len(view) for view in searched.values())
     own = query.own
     enough = wanted = k + len(own) + len(last)
-    engines = all(isinstance(view, EngineView) for view in asked.values())
-    passing = allowed if engines and isinstance(allowed, Passing) else None
+    engines = all(isinstance(view, EngineView) for view in searched.values())
+    passing = allowed if engines and isinstance(allowed, LazyFilter) else None
     while True:
         # Places in a fused ranking are those among all pictures, whatever passes.
-        filtered = passing is not None and (len(asked) == 1 or wanted > DEEPEST)
+        filtered = passing is not None and (len(searched) == 1 or wanted > DEEPEST)
         if filtered:
             wanted = enough
         ids, scores = _rank_once(
-            similarity, asked, rows, min(wanted, size), firsts, passing if filtered else None
-        )
+            request.similarity, searched, rows, min(wanted, size), firsts,
+            passing if filtered else None,
+        )  # fmt: skip
         keep = [
             (int(i), float(s))
             for i, s in zip(ids, scores, strict=True)
@@ -124,9 +130,9 @@ def rank(
 
 
 def _first_stage(
-    views: Views, view: View, query: ResolvedQuery, reranker: Reranker | None
+    views: Views, view: View, query: ResolvedQuery, reranker: ProfileReranker | None
 ) -> tuple[SpaceView, Any] | None:
-    """The view and the row of the first of two stages; None: there is one."""
+    """Return view and row of the first of an engine's two stages; None where it has one stage."""
     if not isinstance(view, EngineView) or view.first_space is None or query.vector is not None:
         return None
     first = views.view(view.first_space)
@@ -138,19 +144,19 @@ def _first_stage(
 
 
 def similarity_views(views: Views, similarity: Similarity) -> dict[str, View]:
-    """The views a similarity ranks by, by space: its model's own where it has one."""
+    """Return the views that a similarity ranks by, by space: those of its model if it has one."""
     if similarity.model is not None:
         return {similarity.model.space: views.models.view(similarity.model.name)}
-    return {name: views.asked(name, similarity.profile) for name in similarity.spaces}
+    return {name: views.search_view(name, similarity.profile) for name in similarity.spaces}
 
 
 def _put_last(found: list[tuple[int, float]], last: Set[int]) -> list[tuple[int, float]]:
-    """Some pictures after all others, with scores that say so."""
+    """Move some pictures behind all others, and lower their scores to match."""
     if not last:
         return found
     first = [hit for hit in found if hit[0] not in last]
-    floor = first[-1][1] if first else np.inf
-    return first + [(image, min(score, floor)) for image, score in found if image in last]
+    lowest = first[-1][1] if first else np.inf
+    return first + [(image, min(score, lowest)) for image, score in found if image in last]
 
 
 def _rank_once(
@@ -159,7 +165,7 @@ def _rank_once(
     rows: Mapping[str, Any],
     wanted: int,
     firsts: Mapping[str, tuple[SpaceView, Any] | None],
-    passing: Passing | None,
+    passing: LazyFilter | None,
 ) -> tuple[Sequence[int], Sequence[float]]:
     def search(name: str, view: View, depth: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         if isinstance(view, EngineView):

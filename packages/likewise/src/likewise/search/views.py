@@ -1,8 +1,8 @@
-"""The searchable state of a collection in memory, brought up to date before each search.
+"""Views: the spaces of a collection in memory, updated before each search.
 
-A view belongs to one generation of one space.  Segments are mapped, fresh rows are indexed here;
-when the catalog's revision moved, only what changed is taken in.  Views are replaced, never
-changed under a search, so searches in other threads go on with the one they have.
+A view belongs to one generation of one space.  Segments are mapped, fresh rows are indexed in
+memory; when the revision of the catalog has changed, only what changed is read.  Views are
+replaced, so searches in other threads keep the view they have.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from likewise.errors import CollectionError, DamagedCollection
 from likewise.search.dense_view import DenseView
 from likewise.search.engine_views import EngineSearch, EngineView
 from likewise.search.model_views import ModelView, ModelViews
-from likewise.search.pixels import PixelsOf, decode_here
+from likewise.search.query import PixelsOf, decode_here
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_spaces
 from likewise_methods.index import DamagedIndex
 
 SpaceView = SparseView | DenseView
-Asked = SpaceView | EngineView
-"""What a search asks of a space."""
-View = Asked | ModelView
+SearchView = SpaceView | EngineView
+"""What a search of a space uses."""
+View = SearchView | ModelView
 _VIEWS: dict[str, type[SparseView] | type[DenseView]] = {
     SPARSE.name: SparseView,
     DENSE.name: DenseView,
@@ -35,15 +35,15 @@ _VIEWS: dict[str, type[SparseView] | type[DenseView]] = {
 
 
 class Views:
-    """The views of all spaces, kept in step with the catalog."""
+    """The views of all spaces, up to date with the catalog."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.models = ModelViews(store)
         self.engine = EngineSearch(store)
-        """The engine that answers searches, where one was chosen."""
+        """The engine that runs searches, where one was chosen."""
         self.pixels_of: PixelsOf = decode_here
-        """What decodes queries; a server has it done by workers."""
+        """Decodes queries; a server replaces it by its workers."""
         self._lock = threading.Lock()
         self._revision = -1
         self._dropped = 0
@@ -51,7 +51,7 @@ class Views:
         self._views: dict[tuple[str, str | None], SpaceView] = {}
 
     def view(self, name: str, profile: str | None = None) -> SpaceView:
-        """The up-to-date view of a space that has a generation; compacted for a profile if so."""
+        """Return the up-to-date view of a space, or its copy compacted for a profile."""
         with self._lock:
             for attempt in range(4):
                 try:
@@ -110,9 +110,8 @@ class Views:
                 view = self._views[key] = opened(store, space, smaller)
             return view
 
-    def asked(self, name: str, profile: str | None = None) -> Asked:
-        """What a search asks: the engine that was chosen where it has this generation, else
-        :meth:`view`."""
+    def search_view(self, name: str, profile: str | None = None) -> SearchView:
+        """Return the chosen engine's view where it has this generation, else :meth:`view`."""
         state = self.engine.state()
         if state is not None and name in state.spaces:
             local = self.view(name)
@@ -121,16 +120,16 @@ class Views:
         return self.view(name, profile)
 
     def close(self) -> None:
-        """Let go of the engine, where one was asked."""
+        """Close the engine."""
         self.engine.close()
 
     def spaces(self) -> dict[str, Space]:
-        """Spaces as the catalog has them now."""
+        """Return the spaces that the catalog has now."""
         return open_spaces(self.store)
 
 
 def _remedy(store: Store, name: str) -> str:
-    """What brings the first vectors of a space."""
+    """Say how a space gets its first vectors."""
     lacks = backfill_of(store, name)
     if lacks is None or lacks.state != RUNNING:
         return "add pictures (or vectors) first"

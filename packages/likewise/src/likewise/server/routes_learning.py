@@ -11,7 +11,7 @@ from likewise.learning.examples import Example
 from likewise.learning.learned_directions import Direction, Move
 from likewise.learning.learned_report import LearnedWord
 from likewise.learning.log import LogLine
-from likewise.search.heat import HeatMap
+from likewise.search.explain import HeatMap
 from likewise.search.similarities import Similarity
 from likewise.server.callers import Calling
 from likewise.server.routes_pictures import Serving

@@ -25,7 +25,7 @@ from likewise.collection.collection import Collection
 from likewise.collection.decoding import LEFT, Decoders
 from likewise.collection.keys import AccessKey, hour
 from likewise.errors import InvalidInput, LikewiseError, UnknownPicture
-from likewise.learning.typed_search import TypedAnswer
+from likewise.search import rank
 from likewise.search.query import Query, Region, ResolvedQuery
 from likewise.search.similarities import Figures
 from likewise.server.guests import ShownPictures
@@ -71,7 +71,7 @@ class Answer(NamedTuple):
     ids: list[int]
     scores: list[float]
     whole: bool
-    typed: TypedAnswer | None = None
+    typed: rank.Answer | None = None
     behind: int = 0
     away: str | None = None
 
@@ -249,17 +249,17 @@ class Service:
             return Answer(ids, scores, whole=True)
         query = self.resolve(asked)
         if asked.text is not None:
-            typed = searcher.ask(
-                asked.text, k, query=query, by=asked.by, where=where, above=asked.above,
+            typed = searcher.find(
+                query, k, text=asked.text, by=asked.by, where=where, above=asked.above,
                 without=asked.without, weight=asked.weight,
             )  # fmt: skip
             whole = len(typed.ids) < k or k == MOST
-            return Answer(typed.ids, typed.scores, whole, typed, typed.behind, typed.away)
+            away = typed.engine_unavailable
+            return Answer(typed.ids, typed.scores, whole, typed, typed.behind, away)
         assert query is not None
-        ids, scores, behind, away = searcher.ranking(
-            query, k, by=asked.by, where=where, above=asked.above
-        )
-        return Answer(ids, scores, len(ids) < k or k == MOST, behind=behind, away=away)
+        found = searcher.find(query, k, by=asked.by, where=where, above=asked.above)
+        whole = len(found.ids) < k or k == MOST
+        return Answer(found.ids, found.scores, whole, None, found.behind, found.engine_unavailable)
 
     def total(self, asked: SearchIn, found: Answer) -> int:
         """How many results can be paged through."""

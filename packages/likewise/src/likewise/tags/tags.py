@@ -27,7 +27,7 @@ from likewise_methods.validation import whole
 if TYPE_CHECKING:
     from likewise.ingest.pool import Workers
     from likewise.learning.log import Log
-    from likewise.learning.searcher import Searcher
+    from likewise.search.searcher import Searcher
     from likewise.tags.bulk import TagRun
     from likewise.tags.suggest import Suggester, Suggestion
 
@@ -205,7 +205,9 @@ class Tags:
         judged = {*liked, *disliked}
         best: list[int] = []
         if k:
-            answer = self._searcher().ask(text, k + len(judged), by=profile, above=above)
+            answer = self._searcher().find(
+                None, k + len(judged), text=text, by=profile, above=above
+            )
             best = [image for image in answer.ids if image not in judged][:k]
         with self._write() as c:
             known = tag_tables.tags_of_many(store, best)

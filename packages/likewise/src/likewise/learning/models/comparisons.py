@@ -11,13 +11,14 @@ from likewise.catalog.pictures import PictureName, Pictures
 from likewise.errors import InvalidInput
 from likewise.learning import judge as judging
 from likewise.learning import waiting as answers_waiting
+from likewise.learning.log import check_person
 from likewise.learning.models import comparison_report, questions
 from likewise.learning.models.constraints import Comparison, profile_items, standing_comparisons
 from likewise.learning.models.map_data import gather_comparisons
-from likewise.learning.profile_names import DEFAULT, check_person, resolve_profile
 from likewise.learning.profile_states import ProfileStates
 from likewise.search import model_rows
 from likewise.search.dense_view import DenseView
+from likewise.search.similarities import DEFAULT, resolve_profile
 from likewise.search.views import Views
 from likewise_methods.validation import whole
 

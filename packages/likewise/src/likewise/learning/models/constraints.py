@@ -19,9 +19,9 @@ from likewise.catalog.log_tables import bodies
 from likewise.catalog.segments import unpack_dense
 from likewise.catalog.store import SpaceRow, Store
 from likewise.learning.history import COMPARE, JUDGE, Item
-from likewise.learning.profile_names import resolve_profile
 from likewise.learning.profile_states import ProfileStates
 from likewise.learning.waiting import answer_profiles, waiting_items
+from likewise.search.similarities import resolve_profile
 
 Numbers = NDArray[np.int64]
 

@@ -26,11 +26,11 @@ from likewise.learning.models.constraints import (
     standing_comparisons,
 )
 from likewise.learning.models.map_data import gather_comparisons
-from likewise.learning.profile_names import check_new_name
 from likewise.learning.profile_states import ProfileStates
 from likewise.learning.waiting import answer_profiles
 from likewise.search import model_rows
 from likewise.search.learned_models import LearnedModel, save_model
+from likewise.search.similarities import check_new_name
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows
 

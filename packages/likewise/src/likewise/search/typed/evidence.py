@@ -1,14 +1,15 @@
-"""What is written about pictures as evidence for typed words.
+"""What is written about pictures as evidence for typed words, and the reasons shown for it.
 
 Each word finds pictures in each field of the index; a picture gets for a word the most certain
-thing that speaks for it (``LEVELS``), and for the query the mean over its words
-(docs/methods/words.md, (6)).  So whatever accepted tags, names and dates say of the whole query
-comes before suggested tags, and these before mere looks, which count less than 1.
+evidence (``LEVELS``), and for the query the mean over its words (docs/methods/words.md, (6)).  So
+accepted tags, names and dates come before suggested tags, and these before mere looks, which count
+less than 1.  A search ``without`` the key of a reason runs as if that evidence did not exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,12 +26,11 @@ from likewise.catalog.word_index import (
     other_numbers,
     spread,
 )
-from likewise.search.typed.dates import DateSpan
-from likewise.search.typed.parse import Term
-from likewise.search.typed.reasons import Reason, Struck
+from likewise.errors import InvalidInput
+from likewise.search.typed.parse import DateSpan, Term
 
 LIKED = 3.2
-"""A person liked the picture for this very query."""
+"""Score of a picture that was liked for this very query."""
 LEVELS = {
     "tags": (3.0, 2.6),
     "folders": (2.8, 2.4),
@@ -39,19 +39,79 @@ LEVELS = {
     "facts": (2.8, 2.4),
     "suggested": (2.0, 1.8),
 }
-"""What a field counts for a word: found whole (or in another number), and by its beginning."""
+"""Score of a word in a field: found whole (or in another number), and by its beginning."""
 DATE = 3.0
 NEAR_TAG, NEAR_SUGGESTED, NEAR_LEAST = 1.5, 1.2, 0.6
-"""What a tag that means the same as a word counts, accepted and suggested; and one that hardly
-means it any more."""
+"""Score of a tag that means the same as a word, accepted and suggested; and of one that only just
+does."""
 KINDS = {
     "tags": "tag", "folders": "folder", "files": "file", "camera": "camera",
     "facts": "fact", "suggested": "suggested",
 }  # fmt: skip
-"""The kind of reason that each field gives."""
+"""The kind of reason of each field."""
+
+SENTENCES = {
+    "liked": "liked for: {value}",
+    "tag": "tagged {value}",
+    "date": "date: {value}",
+    "folder": "folder {value}",
+    "file": "file name {value}",
+    "camera": "camera {value}",
+    "fact": "in the picture: {value}",
+    "suggested": "suggested: {value}",
+    "near": "tag by meaning: {value} (typed: {typed})",
+    "looks": "looks like: {value}",
+    "like": "like {value}",
+}
+"""The sentence of each kind of reason, the most certain first."""
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a picture matches typed words; ``typed`` is the word that it matches."""
+
+    kind: str
+    value: str
+    typed: str = ""
+
+    @property
+    def key(self) -> str:
+        """The key that a search ``without`` this reason names."""
+        # What a picture looks like is one judgement of the network, whichever names it has.
+        return self.kind if self.kind in ("looks", "like", "liked") else f"{self.kind}:{self.value}"
+
+    def __str__(self) -> str:
+        return SENTENCES[self.kind].format(value=self.value, typed=self.typed)
+
+
+class IgnoredReasons:
+    """Reasons that a search must not count: keys ``kind:value``, or ``kind`` for all of a kind."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        if isinstance(keys, str) or not isinstance(keys, Iterable):
+            raise InvalidInput(f"without is {keys!r}; a list of keys of reasons expected")
+        self.keys = frozenset(keys)
+        for key in self.keys:
+            if not isinstance(key, str) or key.partition(":")[0] not in SENTENCES:
+                raise InvalidInput(
+                    f"without has {key!r}; KIND or KIND:VALUE expected, KIND one of "
+                    f"{', '.join(SENTENCES)}"
+                )
+
+    def kind(self, kind: str) -> bool:
+        """Return whether all reasons of a kind are left out."""
+        return kind in self.keys
+
+    def value(self, kind: str, value: str) -> bool:
+        """Return whether one reason is left out."""
+        return kind in self.keys or f"{kind}:{value}" in self.keys
+
+    def values(self, kind: str) -> frozenset[str]:
+        """Return the values of a kind that are left out one by one."""
+        return frozenset(key.partition(":")[2] for key in self.keys if key.startswith(f"{kind}:"))
 
 
 class NearTag(NamedTuple):
@@ -67,19 +127,21 @@ class NearTag(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Pictures by id, ascending, and what is written about each counts."""
+    """Ids of pictures, ascending, and the score of what is written about each."""
 
     ids: Ids
     values: Floats
 
 
-def gather(store: Store, terms: Sequence[Term], near: Sequence[NearTag], struck: Struck) -> Found:
-    """Every picture that something written speaks for, and how much of the query it covers."""
+def gather(
+    store: Store, terms: Sequence[Term], near: Sequence[NearTag], ignored: IgnoredReasons
+) -> Found:
+    """Find every picture with written evidence, and score it by the mean over the words."""
     parts: list[tuple[int, float, Ids]] = []
     for number, term in enumerate(terms):
-        parts += [(number, value, ids) for value, ids in _of_term(store, term, struck)]
+        parts += [(number, value, ids) for value, ids in _of_term(store, term, ignored)]
     for one in near:
-        if _is_struck(struck, one.tag):
+        if _is_ignored(ignored, one.tag):
             continue
         tagged = word_index.find_tag(store, one.tag)
         numbers = range(len(terms)) if one.term is None else [one.term]
@@ -96,38 +158,38 @@ def gather(store: Store, terms: Sequence[Term], near: Sequence[NearTag], struck:
     return Found(ids, values.mean(axis=0))
 
 
-def _is_struck(struck: Struck, tag: str) -> bool:
-    """Whether a tag is not to count by its meaning: because of that, or not at all."""
-    return struck.value("near", tag) or tag in struck.values("tag") | struck.values("suggested")
+def _is_ignored(ignored: IgnoredReasons, tag: str) -> bool:
+    """Return whether a tag must not count by its meaning."""
+    return ignored.value("near", tag) or tag in ignored.values("tag") | ignored.values("suggested")
 
 
-def _of_term(store: Store, term: Term, struck: Struck) -> list[tuple[float, Ids]]:
+def _of_term(store: Store, term: Term, ignored: IgnoredReasons) -> list[tuple[float, Ids]]:
     found: list[tuple[float, Ids]] = []
-    if term.span is not None and not struck.value("date", term.typed):
+    if term.span is not None and not ignored.value("date", term.typed):
         found.append((DATE, dated(store, term.span)))
     if not _can_be_written(term):
         return found
     for field in SEARCHED:
-        if struck.kind(KINDS[field]):
+        if ignored.kind(KINDS[field]):
             continue
         whole, beginning = LEVELS[field]
         ids = find_whole(store, field, term)
-        apart = struck.values(KINDS[field])
-        found.append((whole, _recheck(store, field, term, ids, apart) if apart else ids))
+        values = ignored.values(KINDS[field])
+        found.append((whole, _recheck(store, field, term, ids, values) if values else ids))
         if finds_beginnings(term.folded):
             ids = word_index.find_word(store, field, [term.typed, term.folded], beginnings=True)
-            found.append((beginning, _recheck(store, field, term, ids, apart) if apart else ids))
+            found.append((beginning, _recheck(store, field, term, ids, values) if values else ids))
     return found
 
 
 def find_whole(store: Store, field: str, term: Term) -> Ids:
-    """Pictures that have a word, or it in another number, in a field."""
+    """Find pictures that have a word, in singular or plural, in a field."""
     words = dict.fromkeys([term.typed, term.folded, *other_numbers(term.folded)])
     return word_index.find_word(store, field, list(words), beginnings=False)
 
 
 def dated(store: Store, span: DateSpan) -> Ids:
-    """Pictures of a span of days."""
+    """Find pictures of a span of days."""
     if span.month is not None:
         return word_index.find_month(store, span.month)
     assert span.first is not None
@@ -136,25 +198,25 @@ def dated(store: Store, span: DateSpan) -> Ids:
 
 
 def _can_be_written(term: Term) -> bool:
-    """Whether names may hold it: "2019-07" is one, "last week" is no part of a name."""
+    """Return whether names may contain a term: "2019-07" can be in one, "last week" cannot."""
     return term.span is None or any(one.isdigit() for one in term.typed)
 
 
-def _recheck(store: Store, field: str, term: Term, ids: Ids, struck: frozenset[str]) -> Ids:
-    """Those that a field still speaks for without the values that were struck out."""
+def _recheck(store: Store, field: str, term: Term, ids: Ids, ignored: frozenset[str]) -> Ids:
+    """Keep the pictures that a field still finds without the values that are left out."""
     said = word_index.written_about(store, ids.tolist())
     place = SEARCHED.index(field)
     kept = [
         image
         for image in ids.tolist()
         if image in said
-        and any(matches(term, name) for name in said[image][place] if name not in struck)
+        and any(matches(term, name) for name in said[image][place] if name not in ignored)
     ]
     return np.array(kept, np.int64)
 
 
 def matches(term: Term, name: str) -> bool:
-    """Whether a name holds a typed word: whole, in another number, or as a beginning."""
+    """Return whether a name contains a typed word: whole, in another number, or as a beginning."""
     held = _held(name)
     if any(f" {form} " in held for form in (term.folded, *other_numbers(term.folded))):
         return True
@@ -163,7 +225,7 @@ def matches(term: Term, name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _held(name: str) -> str:
-    """The words of a name, folded, with a space before and behind each."""
+    """Return the words of a name, folded, with a space on both sides."""
     return f" {fold(spread(name))} "
 
 
@@ -172,16 +234,16 @@ def reasons_written(
     terms: Sequence[Term],
     near: Sequence[NearTag],
     dates: Mapping[str, bool],
-    struck: Struck,
+    ignored: IgnoredReasons,
 ) -> list[Reason]:
-    """Everything written about a picture that speaks for the words; each value once.
+    """Collect everything written about a picture that matches the words, each value once.
 
     ``dates`` says of typed dates whether the picture was taken then.
     """
     found: dict[str, Reason] = {}
 
     def add(reason: Reason) -> None:
-        if not struck.value(reason.kind, reason.value):
+        if not ignored.value(reason.kind, reason.value):
             found.setdefault(reason.key, reason)
 
     for term in terms:
@@ -196,23 +258,23 @@ def reasons_written(
     literal = {one.value for one in found.values() if one.kind in ("tag", "suggested")}
     for one in near:
         tagged = one.tag in (*said.tags, *said.suggested)
-        if tagged and one.tag not in literal and not _is_struck(struck, one.tag):
+        if tagged and one.tag not in literal and not _is_ignored(ignored, one.tag):
             add(Reason("near", one.tag, one.typed))
     return list(found.values())
 
 
 class Unwanted(NamedTuple):
-    """Pictures that words with a minus speak of: surely, and likely (with what that costs)."""
+    """Pictures that unwanted words describe: surely, and likely (with the score that costs)."""
 
     surely: Ids
     likely: Found
 
 
 def gather_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]) -> Unwanted:
-    """Pictures to leave out, and pictures to put back.
+    """Find the pictures that unwanted words describe.
 
-    Left out is what somebody wrote in full: an accepted tag, a name, a date.  A suggested tag, or
-    one that means the like, costs what it would have been worth.
+    An accepted tag, a name or a date leaves a picture out.  A suggested tag, or one of similar
+    meaning, costs the score it would have added.
     """
     out: list[Ids] = [np.zeros(0, np.int64)]
     for term in terms:
@@ -220,5 +282,5 @@ def gather_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]
             out.append(dated(store, term.span))
         if _can_be_written(term):
             out += [find_whole(store, field, term) for field in SEARCHED if field != "suggested"]
-    only = Struck(("tag", "folder", "file", "camera", "fact", "date"))
+    only = IgnoredReasons(("tag", "folder", "file", "camera", "fact", "date"))
     return Unwanted(np.unique(np.concatenate(out)), gather(store, terms, near, only))
