@@ -12,7 +12,6 @@ import pytest
 
 from likewise.catalog import action_tables
 from likewise.catalog.content import digest_of
-from likewise.collection import removed_files
 from likewise.collection.collection import Collection
 from likewise.errors import (
     CollectionError,
@@ -20,6 +19,7 @@ from likewise.errors import (
     UnknownName,
     UnknownPicture,
 )
+from likewise.library import removed_files
 from tests.product.collection.pictures import write
 from tests.product.collection.tag_cases import KINDS, copied, inside, picture, tag_some
 

@@ -16,8 +16,8 @@ from likewise.catalog.action_tables import ActionRow
 from likewise.catalog.content import digest_of_file
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import Store
-from likewise.collection import removed_files
 from likewise.errors import CollectionError, UnknownName
+from likewise.library import removed_files
 
 if TYPE_CHECKING:
     from likewise.learning.profile_states import ProfileStates

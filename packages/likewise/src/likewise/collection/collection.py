@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from likewise.catalog.locations import Moved
     from likewise.collection.actions import Actions
     from likewise.collection.keys import Keys
-    from likewise.collection.library import Library
     from likewise.collection.shipping import Shipping
     from likewise.ingest.add import AddResult, Metadata
     from likewise.ingest.facts import Describers
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from likewise.learning.profile_states import ProfileStates
     from likewise.learning.profiles import Profiles
     from likewise.learning.shares import Shares
+    from likewise.library.library import Library
     from likewise.search.colours import Colours
     from likewise.search.explain import Explanation
     from likewise.search.query import Query, Region
@@ -203,7 +203,7 @@ class Collection:
     @part
     def library(self) -> Library:
         """By time, folder and place; stars, favourites, albums, hidden pictures."""
-        from likewise.collection.library import Library
+        from likewise.library.library import Library
 
         return Library(self._store, self.pictures)
 
@@ -907,7 +907,7 @@ class Collection:
 
     def destroy(self) -> None:
         """Delete the collection (never the pictures)."""
-        from likewise.collection import removed_files
+        from likewise.library import removed_files
 
         if removed_files.holds_files(self.root):
             raise CollectionError(

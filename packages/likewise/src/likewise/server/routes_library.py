@@ -13,7 +13,7 @@ from likewise.catalog.jobs import Report
 from likewise.catalog.listing import TimelineEntry
 from likewise.catalog.picture_marks import Marks
 from likewise.collection.collection import Collection
-from likewise.collection.library import KEEP_RULE, AlbumChange, DuplicateGroup, Marked
+from likewise.library.library import KEEP_RULE, AlbumChange, DuplicateGroup, Marked
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving, refuse_unknown
 from likewise.server.schemas import JobOut, MarkedPictureOut, PictureId, PictureOut, Strict, WhereIn
