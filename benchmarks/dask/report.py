@@ -21,7 +21,7 @@ from benchmarks import harness
 from benchmarks.collection.report import pictures
 from benchmarks.dask.cluster import local_cluster
 from likewise.collection.collection import Collection
-from likewise.ingest.pool import Workers, dismiss
+from likewise.ingest.pool import Workers, stop_idle
 from likewise_cluster.dask.cluster import Cluster
 
 WARM_UP = 16
@@ -67,7 +67,7 @@ def _workers(kind: str, workers: int, folder: Path) -> Iterator[Workers]:
     """Who works."""
     if kind == "pool":
         yield workers
-        dismiss()
+        stop_idle()
         return
     with (
         local_cluster(folder / f"cluster-{workers}", workers) as address,

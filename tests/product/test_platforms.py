@@ -104,7 +104,7 @@ def test_a_worker_that_crashes_leaves_no_core_file() -> None:
     try:
         assert list(pool.run(core_limit, [0], 1, lambda *_: -1)) == [0]
     finally:
-        pool.dismiss()
+        pool.stop_idle()
 
 
 def test_without_proc_a_worker_still_leaves_no_core_file(monkeypatch: pytest.MonkeyPatch) -> None:

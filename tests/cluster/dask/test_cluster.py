@@ -120,7 +120,7 @@ def cluster(started: Started) -> Iterator[Cluster]:
 @pytest.fixture(autouse=True)
 def nobody_waits() -> Iterator[None]:
     yield
-    pool.dismiss()
+    pool.stop_idle()
 
 
 def answers(

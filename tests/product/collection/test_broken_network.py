@@ -70,7 +70,7 @@ def forget(patch: pytest.MonkeyPatch | None = None) -> None:
     """As in a new process, and with new workers."""
     if patch is not None:
         patch.setattr(libraries, "_broken", {})
-    pool.dismiss()
+    pool.stop_idle()
     network.network.cache_clear()
     text_model._open.cache_clear()
 

@@ -75,7 +75,7 @@ def put_on_path(folder: Path, module: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, module, raising=False)
     open_describer.cache_clear()
-    pool.dismiss()  # workers of an earlier test have its path
+    pool.stop_idle()  # workers of an earlier test have its path
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from tests.product.vision.deep_cases import needs_deep
 @pytest.fixture(autouse=True)
 def nobody_waits() -> Iterator[None]:
     yield
-    pool.dismiss()
+    pool.stop_idle()
 
 
 @needs_deep
@@ -229,7 +229,7 @@ def choking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setenv("LIKEWISE_PICTURE_SECONDS", "1")
-    pool.dismiss()  # workers of a test before this one know nothing of it
+    pool.stop_idle()  # workers of a test before this one know nothing of it
     return tmp_path / "pictures"
 
 
@@ -252,7 +252,7 @@ def test_hanging_and_crashing_pictures_are_remembered(
         again = col.add(choking)
         assert (again.added, again.known) == (0, count + 2)
         assert len(col.problems()) == 2
-        pool.dismiss()
+        pool.stop_idle()
         monkeypatch.delenv("PYTHONPATH")
         assert col.add(choking / "hang.jpg").added == 1
         assert [Path(row.path).stem for row in col.problems()] == ["crash"]

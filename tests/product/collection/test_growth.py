@@ -15,7 +15,7 @@ from likewise.catalog.store import Store
 from likewise.collection.collection import Collection
 from likewise.ingest import add as adding
 from likewise.ingest import growth
-from likewise.ingest.pool import dismiss
+from likewise.ingest.pool import stop_idle
 from likewise.spaces import rows as space_rows
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_space
@@ -43,7 +43,7 @@ def col(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]
             made.spaces.drop(name)
         made.spaces.add("fit", {"feature": "fitted", "source": "holistic", "first": FIRST})
         yield made
-    dismiss()
+    stop_idle()
 
 
 def check_whole(col: Collection, n: int) -> None:

@@ -26,9 +26,9 @@ from likewise_methods.blas_threads import blas_threads
 
 
 @pytest.fixture(autouse=True)
-def nobody_waits() -> Iterator[None]:
+def no_idle_workers() -> Iterator[None]:
     yield
-    pool.dismiss()
+    pool.stop_idle()
 
 
 def failed(task: int, failure: Failure) -> tuple[int, str]:
@@ -130,7 +130,7 @@ def test_memory_is_limited() -> None:
 def test_workers_are_used_again() -> None:
     first = set(run(pid_of, range(8), 1, failed))
     assert set(run(pid_of, range(8), 1, failed)) == first
-    pool.dismiss()
+    pool.stop_idle()
     assert set(run(pid_of, range(8), 1, failed)) != first
 
 
@@ -162,15 +162,15 @@ def test_a_system_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
-def test_workers_that_leave_are_buried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_WATCH", 0.05)
+def test_workers_that_leave_are_reaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_REAP_SECONDS", 0.05)
     list(run(die_on_seven, range(3), 1, failed, stay=0.2))
-    (worker,) = pool._resting
+    (worker,) = pool._idle
     pid = worker.process.pid
     deadline = time.monotonic() + 60
     # An entry in the table, alive or defunct; then nobody counts on it any more.
-    while Path(f"/proc/{pid}").exists() or pool._resting:
-        assert time.monotonic() < deadline, (pool._resting, _state_of(pid))
+    while Path(f"/proc/{pid}").exists() or pool._idle:
+        assert time.monotonic() < deadline, (pool._idle, _state_of(pid))
         time.sleep(0.02)
     assert sorted(run(die_on_seven, range(3), 1, failed)) == [(i, "") for i in range(3)]
 
@@ -183,7 +183,7 @@ def test_a_worker_that_waits_leaves_with_its_parent() -> None:
         "from likewise.ingest import pool\n"
         "from tests.product.collection.test_pool import die_on_seven, failed\n"
         "list(pool.run(die_on_seven, [1], 1, failed, stay=3600))\n"
-        "print(pool._resting[0].process.pid, flush=True)\n"
+        "print(pool._idle[0].process.pid, flush=True)\n"
         "time.sleep(3600)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
@@ -295,10 +295,10 @@ def test_quick_tasks_are_given_by_the_handful() -> None:
 
     unknown, quick, slow = worker(math.inf, 3), worker(0.006, 10), worker(1.5, 3)
     assert [one.depth() for one in (unknown, quick, slow)] == [3, 10, 3]
-    assert [one.can_be_left() for one in (unknown, quick, slow)] == [False, True, True]
+    assert [one.has_work_for_a_nap() for one in (unknown, quick, slow)] == [False, True, True]
     # With little to do it must be heard at once; so must one that has not begun.
-    assert not worker(0.006, 3).can_be_left()
-    assert not worker(0.006, 10, ready=False).can_be_left()
+    assert not worker(0.006, 3).has_work_for_a_nap()
+    assert not worker(0.006, 10, ready=False).has_work_for_a_nap()
 
 
 def answer_at_length(task: tuple[str, int]) -> bytes:
@@ -324,11 +324,11 @@ def whose(_: int) -> int:
     return os.getpid()
 
 
-def test_whoever_is_at_work_when_all_are_dismissed_never_rests() -> None:
-    """A worker keeps the environment it was started in: after a dismissal nobody meets it."""
+def test_a_worker_at_work_when_all_are_stopped_is_not_kept() -> None:
+    """A worker keeps the environment it was started in: it is not used again."""
     answers = run(whose, [1, 2], 1, lambda *_: 0)
     first = next(answers)
-    pool.dismiss()
+    pool.stop_idle()
     assert list(answers) == [first]
     assert list(run(whose, [3], 1, lambda *_: 0)) != [first]
 
@@ -383,7 +383,7 @@ def test_what_a_worker_loads_is_on_nobodys_time() -> None:
     found = list(run(what_was_prepared, tasks, 1, lambda *_: (-1, []), seconds=0.1))
     # Once a worker, and its picture is not blamed.
     assert found == [(number, [0]) for number in range(4)]
-    pool.dismiss()
+    pool.stop_idle()
     told = list(run(what_was_prepared, [SlowToBegin(9, True)], 1, lambda *_: (-1, [])))
     assert told == [(9, [9])]
 
@@ -398,33 +398,34 @@ def speak(_: int) -> int:
     return blas_threads()
 
 
-def test_workers_hired_early_are_the_ones_that_work() -> None:
-    pool.hire_early(2, ("wave", "no_such_module", "math:no_such_name"))
-    waiting = {worker.process.pid for worker in pool._resting}
+def test_workers_prestarted_are_the_ones_that_work() -> None:
+    pool.prestart(2, ("wave", "no_such_module", "math:no_such_name"))
+    waiting = {worker.process.pid for worker in pool._idle}
     assert len(waiting) == 2
     assert set(run(pid_of, range(8), 2, failed)) <= waiting
     assert all(run(modules_of, range(4), 2, failed))
 
 
-def test_workers_hired_early_for_nothing_are_dismissed() -> None:
-    pool.hire_early(1)
-    (worker,) = pool._resting
-    pool.dismiss()
-    assert pool._resting == []
+def test_workers_prestarted_for_nothing_are_stopped() -> None:
+    pool.prestart(1)
+    (worker,) = pool._idle
+    pool.stop_idle()
+    assert pool._idle == []
     assert worker.process.exitcode is not None
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal of POSIX")
-def test_one_hired_early_that_left_is_no_false_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def exit_when_given_work(connection: Any, modules: tuple[str, ...]) -> None:
+    """What a worker does that had waited long enough in that very moment."""
+    connection.recv()
+    os._exit(0)
+
+
+def test_one_prestarted_that_left_is_no_false_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many of them: they had waited long enough, and are replaced."""
-    pool.hire_early(5)
-    for worker in list(pool._resting):
-        # Given work in the moment it leaves: alive when hired, gone when asked.
-        monkeypatch.setattr(worker.process, "is_alive", lambda: True)
-        os.kill(worker.process.pid or 0, signal.SIGKILL)
-        worker.process.join()
-    monkeypatch.setattr(pool.SpawnProcess, "exitcode", 0)
-    assert len(pool._resting) == 5
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "serve", exit_when_given_work)
+        pool.prestart(5)
+    assert len(pool._idle) == 5
     assert sorted(run(die_on_seven, range(5), 5, failed)) == [(i, "") for i in range(5)]
 
 

@@ -42,7 +42,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = install(tmp_path / "site")
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(folder))
-        pool.dismiss()  # workers that rest from another test do not know the package
+        pool.stop_idle()  # workers that rest from another test do not know the package
         yield folder
         sys.modules.pop("tone_spaces", None)
 

@@ -16,4 +16,4 @@ from tests.product.server.conftest import start as start
 @pytest.fixture(autouse=True)
 def nobody_waits() -> Iterator[None]:
     yield
-    pool.dismiss()
+    pool.stop_idle()

@@ -59,7 +59,7 @@ def choking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hurried: None) -> N
         "    images.recognise_format = choke\n"
     )
     monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    pool.dismiss()
+    pool.stop_idle()
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 from likewise._version import __version__
 from likewise.errors import CollectionError, InvalidInput
 from likewise.ingest import pool
-from likewise.ingest.elsewhere import Elsewhere, Needs, PathMap, PortableTask, path_map
 from likewise.ingest.pool import Failure
+from likewise.ingest.remote_paths import Needs, PathMap, PortableTask, RemotePaths, path_map
 
 TOGETHER = 4
 """Tasks that travel together: a message costs a millisecond or two, a picture twenty and more."""
@@ -443,7 +443,7 @@ def do_parcel(parcel: _Parcel) -> _Done:
         folder = found or folder
     if refusal is not None:
         return _Done([], {}, refusal)
-    there = Elsewhere(parcel.paths, folder)
+    there = RemotePaths(parcel.paths, folder)
     unseen: dict[int, str] = {}
     jobs = []
     for number, task in enumerate(parcel.tasks):

@@ -63,7 +63,7 @@ def hear_ctrl_c_once() -> None:
         signal.signal(signal.SIGINT, _hear)
         sys.unraisablehook = functools.partial(_raise_again, sys.unraisablehook)
         # The last of all that is called before Python takes itself apart, and our handler away.
-        atexit.register(_be_deaf)
+        atexit.register(_ignore_sigint)
 
 
 def is_interrupted() -> bool:
@@ -111,5 +111,5 @@ def _raise_again(before: Callable[[Any], object], lost: Any) -> None:
         before(lost)
 
 
-def _be_deaf() -> None:
+def _ignore_sigint() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -76,7 +76,7 @@ def add(
 
     metadata = {key: value_of(value) for key, value in pairs(set_, "--set").items()}
     if workers is None and scheduler is None:
-        _hire_early(collection, paths)
+        _prestart_workers(collection, paths)
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
         # What was imported stays: nobody need look through it for what can be freed.
         gc.freeze()
@@ -220,7 +220,7 @@ _MEANWHILE = ("likewise.ingest.workers", "likewise.vision.deep.network:network")
 """What the first spaces need is loaded before there is a collection."""
 
 
-def _hire_early(named: Path | None, wanted: list[Path]) -> None:
+def _prestart_workers(named: Path | None, wanted: list[Path]) -> None:
     """Workers for a new collection, before this process has imported half of what it needs.
 
     A collection that is there may know all these pictures already, and a few need no second worker.
@@ -232,7 +232,7 @@ def _hire_early(named: Path | None, wanted: list[Path]) -> None:
     from likewise.ingest import pool
 
     with suppress(pool.WorkersCannotStart):  # told when there is work for them
-        pool.hire_early(pool.one_a_core(), _MEANWHILE)
+        pool.prestart(pool.default_workers(), _MEANWHILE)
 
 
 def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:

@@ -30,13 +30,13 @@ from likewise.ingest.backfill import fill_gaps, note_unmade
 from likewise.ingest.facts import fill_facts
 from likewise.ingest.generations import spaces_to_describe
 from likewise.ingest.growth import (
-    expect_stragglers,
     grow_spaces,
     grows_without_workers,
     is_outgrown_by,
+    mark_spaces_behind,
     next_growth,
 )
-from likewise.ingest.pool import AHEAD, Workers, dismiss, n_threads, run
+from likewise.ingest.pool import AHEAD, Workers, n_threads, run, stop_idle
 from likewise.ingest.shots import fill_shots
 from likewise.ingest.walk import Candidate, candidates
 from likewise.ingest.workers import (
@@ -170,25 +170,25 @@ def add(
     result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
     result.videos = len(videos)
     result.closed = [str(e.filename) for e in closed]
-    course = _Course(report, len(todo), len(result.skipped))
-    _take_in(store, todo, _Wish(metadata, explicit), workers, course, result)
+    progress = _ProgressReporter(report, len(todo), len(result.skipped))
+    _take_in(store, todo, AddOptions(metadata, explicit), workers, progress, result)
     result.remarks += follow_sidecars(store).problems
     follow_folders(store)
-    fill_gaps(store, workers=workers, report=course.note)
-    fill_shots(store, workers=workers, report=course.note)
-    result.remarks += fill_facts(store, workers=workers, report=course.note)
+    fill_gaps(store, workers=workers, report=progress.note)
+    fill_shots(store, workers=workers, report=progress.note)
+    result.remarks += fill_facts(store, workers=workers, report=progress.note)
     count = n_workers(workers, store.n_images())
-    grow_spaces(store, workers=count, report=course.note, at_end=True)
+    grow_spaces(store, workers=count, report=progress.note, at_end=True)
     if graphs_to_grow(store):
         # Minutes without work for workers, and the most memory there is need of.
-        dismiss()
-        grow_graphs(store, course.note)
+        stop_idle()
+        grow_graphs(store, progress.note)
     space_rows.tidy(store)
     result.seconds = time.monotonic() - started
     return result
 
 
-class _Course:
+class _ProgressReporter:
     """The one line of progress of an add: pictures that can be searched, of those that came.
 
     What else has to be done on the way is told as a note: no stage takes the count back.
@@ -216,7 +216,7 @@ class _Course:
         self._report(replace(self._now, note=f"{other.stage}{of}"))
 
 
-class _Wish(NamedTuple):
+class AddOptions(NamedTuple):
     """What whoever adds wants of pictures: metadata, and the paths that were named themselves."""
 
     metadata: Metadata | None
@@ -226,9 +226,9 @@ class _Wish(NamedTuple):
 def _take_in(
     store: Store,
     todo: list[Candidate],
-    wish: _Wish,
+    options: AddOptions,
     workers: Workers | None,
-    course: _Course,
+    progress: _ProgressReporter,
     result: AddResult,
 ) -> None:
     batch: list[PictureDescription] = []
@@ -240,11 +240,11 @@ def _take_in(
 
     def put() -> None:
         nonlocal last, sealed
-        _commit(store, batch, growth.generations, wish, result)
+        _commit(store, batch, growth.generations, options, result)
         batch.clear()
         last = time.monotonic()
         left_out = len(result.skipped) + result.known - left_out_before
-        course.reached(result.added + result.duplicates, left_out, len(result.skipped))
+        progress.reached(result.added + result.duplicates, left_out, len(result.skipped))
         if result.added >= sealed + seg.SEAL_AT:
             # A stretch may be of any length; what it adds to the catalog is not.
             sealed = result.added
@@ -256,10 +256,10 @@ def _take_in(
 
     def tick() -> None:
         put_by_the_clock()
-        course.repeat()  # whoever wants to stop this is asked there, also while a picture hangs
+        progress.repeat()  # whoever wants to stop this is asked there, also while a picture hangs
 
     if todo:
-        course.reached(0, 0, len(result.skipped))
+        progress.reached(0, 0, len(result.skipped))
     result.unmade = note_unmade(store, adding_some=bool(todo))
     # In stretches: after a space has learned, workers get to know it.
     while done < len(todo):
@@ -275,15 +275,15 @@ def _take_in(
                 put_by_the_clock()
                 if growth.is_due_now():
                     put()
-                    growth.grow(count, course.note)
+                    growth.grow(count, progress.note)
         finally:
             # Ctrl-C too: what was described is not described again.
             put()
         done += len(stretch)
-        if growth.stragglers:
-            fill_gaps(store, workers=count, report=course.note, among=growth.stragglers)
+        if growth.spaces_behind:
+            fill_gaps(store, workers=count, report=progress.note, among=growth.spaces_behind)
         if not growth.is_over and store.n_images() >= growth.until:
-            growth.grow(count, course.note)
+            growth.grow(count, progress.note)
         _seal(store)
 
 
@@ -312,7 +312,7 @@ class _Growth:
         self._once = from_rows and len(todo) <= _SHORT and n_bytes <= _SHORT_BYTES
         self._due = 0
         self.until, self.n_described, self.is_over = 0, 0, False
-        self.stragglers: list[str] = []
+        self.spaces_behind: list[str] = []
         """Spaces that pictures of this stretch may lack rows in."""
         self.generations: dict[str, int] = {}
 
@@ -321,7 +321,7 @@ class _Growth:
         store, n, left = self._store, self._store.n_images(), self._total - done
         self.until = sys.maxsize if self._once else next_growth(store)
         self.generations = {name: one.generation for name, one in store.spaces().items()}
-        self.stragglers, self.n_described, self.is_over = [], 0, False
+        self.spaces_behind, self.n_described, self.is_over = [], 0, False
         # Never a handful: between two stretches the workers wait.
         room = max(self.until - n, _STRETCH)
         self._due = sys.maxsize
@@ -347,7 +347,7 @@ class _Growth:
         grow_spaces(self._store, workers=workers, report=report)
         self.generations = {name: one.generation for name, one in self._store.spaces().items()}
         if self.n_described >= self._due:
-            self.stragglers = expect_stragglers(self._store)
+            self.spaces_behind = mark_spaces_behind(self._store)
 
 
 def _tasks(
@@ -392,12 +392,12 @@ def _commit(
     store: Store,
     batch: list[PictureDescription],
     generations: Mapping[str, int],
-    wish: _Wish,
+    options: AddOptions,
     result: AddResult,
 ) -> None:
     if not batch:
         return
-    metadata, removed = wish.metadata, removed_hashes(store)
+    metadata, removed = options.metadata, removed_hashes(store)
     vectors = defaultdict[tuple[str, int], list[tuple[int, bytes]]](list)
     with store.write() as c:
         for one in batch:
@@ -408,7 +408,7 @@ def _commit(
                 result.skipped.append((path, problem))
                 continue
             if one.digest in removed:
-                if path not in wish.explicit:
+                if path not in options.explicit:
                     # Its file was moved, copied or touched: it is the picture that was taken out.
                     change.put_file(c, path, size, mtime, problem=REMOVED)
                     result.known += 1

@@ -19,8 +19,8 @@ from likewise.catalog.word_index import fold, spread
 from likewise.describers import Fact, check_facts, open_describer
 from likewise.errors import ImageError, UnknownName
 from likewise.images.decode import decode, shrink
-from likewise.ingest.elsewhere import Elsewhere, Needs
 from likewise.ingest.pool import Failure, Workers, picture_seconds, run
+from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.ingest.workers import n_workers
 from likewise.plugins import DESCRIBERS, PluginBroken, PluginError, find, points_of
 
@@ -41,7 +41,7 @@ class _Task(NamedTuple):
     def needs(self) -> Needs:
         return Needs(self.path or None)
 
-    def at(self, there: Elsewhere) -> _Task:
+    def at(self, there: RemotePaths) -> _Task:
         return self._replace(path=there.path(self.path))
 
     def bring_back(self, answer: _Answer) -> _Answer:

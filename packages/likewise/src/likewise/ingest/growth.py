@@ -36,7 +36,7 @@ def is_outgrown_by(store: Store, n_pictures: int) -> bool:
     return any(space.can_learn() and space.has_outgrown(n_pictures) for space in spaces)
 
 
-def expect_stragglers(store: Store) -> list[str]:
+def mark_spaces_behind(store: Store) -> list[str]:
     """Spaces made of others' rows: pictures described before they learned come without theirs.
 
     Written down before the first of them is, so that whoever comes after a crash fills them.

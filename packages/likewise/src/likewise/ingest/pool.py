@@ -1,12 +1,11 @@
 """The pool: processes that work on one task after another, each for a limited time.
 
-Decoders are fed with bytes of unknown origin: one may crash, one may run for hours, one may ask for
-all memory there is.  Each costs its own task and nothing else.  A worker works in the order it was
-given, so whatever happens to it happened to the first task of its queue: that one is blamed, the
-others go to another worker.
+Decoders read bytes of unknown origin: one may crash, run for hours or ask for all memory.  Each
+costs its own task and nothing else.  A worker works in the order it was given, so what happens to
+it happened to the first task of its queue: that task is blamed, the others go to another worker.
 
-Workers are spawned, never forked.  They stay for a while after their work and are given new work,
-since starting one costs a second of processor time; and they leave at once when their parent does.
+Workers are spawned, never forked.  Starting one costs a second of processor time, so they stay for
+a while and are used again; they exit at once when their parent does.
 """
 
 from __future__ import annotations
@@ -38,31 +37,31 @@ AHEAD = 3
 _MOST_AHEAD = 10
 """Tasks a worker has at a time where they are quick."""
 _NAP = 0.02
-"""Seconds this process sleeps while all workers have work for twice as long: woken by each answer
-of quick ones, it would take a core from somebody each time."""
+"""Seconds this process sleeps while all workers have work for twice as long.  Waking for each
+answer of quick tasks would take a core from a worker."""
 SECONDS = 10.0
-"""Processor time a task may take; by the clock (a disk that hangs, a busy machine) six times that.
-``LIKEWISE_PICTURE_SECONDS`` sets it."""
+"""Processor time of a task; its wall-clock time may be ``CLOCK`` times that (a slow disk, a busy
+machine).  ``LIKEWISE_PICTURE_SECONDS`` sets it."""
 CLOCK = 6
 START_SECONDS = 120.0
-"""Seconds by the clock that starting a worker may take."""
-_MOST = 16
+"""Wall-clock seconds that starting a worker may take."""
+_MAX_WORKERS = 16
 _TICK = 0.5
-_WATCH = 2.0
-"""Seconds between two looks at who rests."""
+_REAP_SECONDS = 2.0
+"""Seconds between two checks of which workers are idle."""
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
-_ROOM = 1 << 20
+_BUFFER = 1 << 20
 """Bytes asked for, for answers that wait to be read; the system gives what it allows."""
-_STARTS = 3
-"""Workers in a row that may die before they say that they are ready."""
+_MAX_FALSE_STARTS = 3
+"""Workers in a row that may die before they are ready."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class Failure(NamedTuple):
-    """Why a task has no answer: it is ``slow``, or its worker ended twice by a ``crash``, or was
-    ``killed`` by somebody else, most often a system out of memory: that may go well next time.
+    """Why a task has no answer: it was ``slow``, its worker ended twice by a ``crash``, or was
+    ``killed`` from outside, most often by a system out of memory: that may go well next time.
     """
 
     kind: str
@@ -81,7 +80,7 @@ class WorkersCannotStart(CollectionError):
 
 
 class Executor(Protocol):
-    """Workers elsewhere, with the contract of :func:`run`: every task has one answer."""
+    """Workers on other machines, with the contract of :func:`run`: every task has one answer."""
 
     @property
     def n_threads(self) -> int:
@@ -96,21 +95,33 @@ class Executor(Protocol):
         tick: Callable[[], None],
         seconds: float,
     ) -> Iterator[R]:
-        """``work`` of every task; ``on_failure`` of those that have no answer."""
+        """Yield ``work`` of every task, and ``on_failure`` of those that have no answer."""
 
 
 Workers = int | Executor
-"""Who works: so many processes of this machine (0: nobody but the caller), or workers elsewhere."""
+"""Processes of this machine (0: work in the calling process), or workers on other machines."""
 
 
-def one_a_core() -> int:
-    """Processes of this machine for a job of many tasks."""
-    return min(os.cpu_count() or 1, _MOST)
+def default_workers() -> int:
+    """Return the number of processes of this machine for a job of many tasks."""
+    return min(os.cpu_count() or 1, _MAX_WORKERS)
 
 
 def n_threads(workers: Workers) -> int:
-    """Threads for what is computed in this process beside such workers."""
+    """Return the number of threads for what is computed here while such workers work."""
     return max(workers, 1) if isinstance(workers, int) else workers.n_threads
+
+
+def picture_seconds() -> float:
+    """Return the processor time of a picture: ``LIKEWISE_PICTURE_SECONDS``, else ``SECONDS``."""
+    given = os.environ.get("LIKEWISE_PICTURE_SECONDS", "")
+    if not given:
+        return SECONDS
+    try:
+        value: float | str = float(given)
+    except ValueError:
+        value = given
+    return number(value, "LIKEWISE_PICTURE_SECONDS", above=0, most=LONGEST)
 
 
 @dataclass
@@ -120,12 +131,14 @@ class _Worker(Generic[T]):
     tasks: deque[T] = field(default_factory=deque)
     ready: bool = False
     is_new: bool = True
+    """Whether it has answered nothing yet."""
     since: float = 0.0
+    """When it last answered, or was given work after it had none."""
     pace: float = math.inf
-    """Seconds a task takes lately; unknown before the first answer."""
-    term: int = 0
+    """Recent seconds a task; unknown before the first answer."""
+    epoch: int = 0
     is_early: bool = False
-    """Hired before there was work: it may leave for want of it without having begun."""
+    """Started before there was work: it may exit for want of it without having begun."""
 
     def send(self, work: Callable[[T], Any], task: T, seconds: float, stay: float) -> None:
         if not self.tasks:
@@ -136,26 +149,29 @@ class _Worker(Generic[T]):
             self.connection.send((work, task, seconds, stay))
 
     def receive(self) -> tuple[list[tuple[str, Any]], bool]:
-        """What it has said by now, and whether it is gone."""
-        said: list[tuple[str, Any]] = []
+        """Return its answers so far, and whether it has ended; notes its pace."""
+        found: list[tuple[str, Any]] = []
+        ended = False
         try:
-            while not said or self.connection.poll():
-                said.append(self.connection.recv())
+            while not found or self.connection.poll():
+                found.append(self.connection.recv())
         except (EOFError, OSError):
-            return said, True
-        return said, False
-
-    def note_pace(self, now: float, n_answers: int) -> None:
-        """So many tasks were done since it was heard last."""
-        each = (now - self.since) / n_answers
-        self.pace = each if self.pace == math.inf else (self.pace + each) / 2
+            ended = True
+        now = time.monotonic()
+        answers = [one for one in found if one[0] != "ready"]
+        if len(answers) < len(found):
+            self.ready = True
+        elif answers:
+            each = (now - self.since) / len(answers)
+            self.pace = each if self.pace == math.inf else (self.pace + each) / 2
+        self.since = now
+        return answers, ended
 
     def depth(self) -> int:
-        """Tasks it shall have: for some naps where they are quick, else the usual few."""
+        """Return the tasks it should have: enough for some naps where they are quick."""
         return max(AHEAD, min(_MOST_AHEAD, math.ceil(3 * _NAP / max(self.pace, 1e-9))))
 
-    def can_be_left(self) -> bool:
-        """Whether it has work for longer than a nap, as far as is known."""
+    def has_work_for_a_nap(self) -> bool:
         known = self.ready and self.pace < math.inf
         return known and len(self.tasks) * self.pace > 2 * _NAP
 
@@ -164,36 +180,15 @@ class _Worker(Generic[T]):
         return bool(self.tasks) and now - self.since > limit
 
     def has_left(self) -> bool:
-        """Whether it went away by itself: it had waited long enough for work."""
+        """Return whether it exited because it had no work for too long."""
         return self.ready and not self.tasks and not self.process.is_alive()
 
     def kill(self) -> int:
-        """End it, whatever it does; gives the exit code."""
+        """End it, whatever it does; return the exit code."""
         self.process.kill()
         self.process.join()
         self.connection.close()
         return self.process.exitcode or 0
-
-
-_resting: list[_Worker[Any]] = []
-_resting_lock = threading.Lock()
-_undertaker: threading.Thread | None = None
-_term = 0
-"""How often everybody was dismissed: a worker rests only in the term it was hired in."""
-# Threads of a server start workers too; what is hidden meanwhile is hidden once.
-_starting_lock = threading.Lock()
-
-
-def picture_seconds() -> float:
-    """Processor time a picture may take: ``LIKEWISE_PICTURE_SECONDS``, else ``SECONDS``."""
-    given = os.environ.get("LIKEWISE_PICTURE_SECONDS", "")
-    if not given:
-        return SECONDS
-    try:
-        value: float | str = float(given)
-    except ValueError:
-        value = given
-    return number(value, "LIKEWISE_PICTURE_SECONDS", above=0, most=LONGEST)
 
 
 def run(
@@ -208,231 +203,257 @@ def run(
     try_slow_again: bool = True,
     ahead: Callable[[], int] = lambda: AHEAD,
 ) -> Iterator[R]:
-    """``work`` of every task, in any order; ``on_failure`` of those that have no answer.
+    """Yield ``work`` of every task, in any order, and ``on_failure`` of those without an answer.
 
-    ``tick`` is called about twice a second, whatever the workers do.  With no workers the work is
-    done here, without limits.  ``seconds`` is the processor time of a task (default: that of a
-    picture), ``stay`` how long a worker then waits for more, ``ahead`` how many tasks each has at a
-    time (more than usual where the caller is about to be busy).  Workers elsewhere know when to
-    leave, and try what failed again, by themselves.
+    ``tick`` is called about twice a second.  With no workers the work is done here, without limits.
+    ``seconds`` is the processor time of a task (default: that of a picture), ``stay`` how long a
+    worker then waits for more, ``ahead`` how many tasks each has at a time (more than usual where
+    the caller is about to be busy).  Other machines decide the last three for themselves.
     """
+    seconds = picture_seconds() if seconds is None else seconds
     if workers == 0:
         yield from map(work, tasks)
-        return
-    seconds = picture_seconds() if seconds is None else seconds
-    if not isinstance(workers, int):
+    elif isinstance(workers, int):
+        yield from _Run(work, tasks, workers, seconds, stay, try_slow_again).answers(
+            on_failure, tick, ahead
+        )
+    else:
         yield from workers.run(work, tasks, on_failure, tick=tick, seconds=seconds)
-        return
-    source, again = iter(tasks), deque[T]()
-    # A task that killed its worker is tried once more, and known by its place in memory: tasks need
-    # not be hashable, and those under way are kept alive here.
-    blamed: dict[int, T] = {}
-    staff: list[_Worker[T]] = []
-    false_starts = 0
-    ticked = time.monotonic()
 
-    def next_task() -> list[T]:
-        return [again.popleft()] if again else list(itertools.islice(source, 1))
 
-    try:
-        while True:
-            for gone in [one for one in staff if one.has_left()]:
-                staff.remove(gone)
-                gone.kill()
-            for place in range(workers):
-                # Hired when there is work for it: a handful of tasks needs no second worker.
-                idle = place >= len(staff)
-                while idle or len(staff[place].tasks) < AHEAD:
-                    found = next_task()
-                    if not found:
-                        break
-                    if idle:
-                        staff.append(_hire())
-                        idle = False
-                    staff[place].send(work, found[0], seconds, stay)
-                if idle:
+class _Run(Generic[T, R]):
+    """One call of :func:`run` with processes of this machine."""
+
+    def __init__(
+        self,
+        work: Callable[[T], R],
+        tasks: Iterable[T],
+        n_workers: int,
+        seconds: float,
+        stay: float,
+        try_slow_again: bool,
+    ) -> None:
+        self._work, self._tasks, self._n_workers = work, iter(tasks), n_workers
+        self._seconds, self._stay, self._try_slow_again = seconds, stay, try_slow_again
+        self._again = deque[T]()
+        # A task that killed its worker is tried once more.  It is known by its id: tasks need not
+        # be hashable, and those under way are kept alive here.
+        self._blamed: dict[int, T] = {}
+        self._staff: list[_Worker[T]] = []
+        self._false_starts = 0
+
+    def answers(
+        self,
+        on_failure: Callable[[T, Failure], R],
+        tick: Callable[[], None],
+        ahead: Callable[[], int],
+    ) -> Iterator[R]:
+        ticked = time.monotonic()
+        try:
+            while True:
+                self._give_tasks(ahead())
+                busy = [one for one in self._staff if one.tasks]
+                if not busy:
+                    return
+                if all(one.has_work_for_a_nap() for one in busy):
+                    time.sleep(_NAP)
+                readable = set(wait([one.connection for one in busy], timeout=_TICK))
+                now = time.monotonic()
+                if now - ticked > _TICK:
+                    ticked = now
+                    tick()
+                for one in busy:
+                    lost = None
+                    if one.connection in readable:
+                        answers, ended = one.receive()
+                        if one.ready:
+                            self._false_starts = 0
+                        for kind, answer in answers:
+                            one.is_new = False
+                            self._blamed.pop(id(one.tasks.popleft()), None)
+                            if kind == "error":
+                                raise answer
+                            yield answer
+                        if ended and one.tasks:
+                            lost = self._lose(one)
+                    elif one.is_overdue(now, self._seconds):
+                        lost = self._lose(one, overdue=True)
+                    if lost is not None:
+                        yield on_failure(*lost)
+        finally:
+            # Ctrl-C waits for no worker, whatever it decodes.
+            for one in self._staff:
+                _keep_or_kill(one)
+
+    def _next_task(self) -> list[T]:
+        return [self._again.popleft()] if self._again else list(itertools.islice(self._tasks, 1))
+
+    def _send(self, one: _Worker[T], task: T) -> None:
+        one.send(self._work, task, self._seconds, self._stay)
+
+    def _give_tasks(self, ahead: int) -> None:
+        """Give every worker ``AHEAD`` tasks, then in turn those beyond that."""
+        for gone in [one for one in self._staff if one.has_left()]:
+            self._staff.remove(gone)
+            gone.kill()
+        for place in range(self._n_workers):
+            while place >= len(self._staff) or len(self._staff[place].tasks) < AHEAD:
+                task = self._next_task()
+                if not task:
                     break
-            # What goes beyond that in turn: nobody shall have all of it when the tasks end.
-            most = [max(ahead(), one.depth()) for one in staff]
-            for depth, (one, deep) in itertools.product(
-                range(AHEAD, max(most, default=0)), zip(staff, most, strict=True)
-            ):
-                if len(one.tasks) <= depth < deep and (found := next_task()):
-                    one.send(work, found[0], seconds, stay)
-            busy = [one for one in staff if one.tasks]
-            if not busy:
-                return
-            if all(one.can_be_left() for one in busy):
-                time.sleep(_NAP)
-            readable = set(wait([one.connection for one in busy], timeout=_TICK))
-            now = time.monotonic()
-            if now - ticked > _TICK:
-                ticked = now
-                tick()
-            for one in busy:
-                if one.connection in readable:
-                    said, is_gone = one.receive()
-                    answers = [(kind, answer) for kind, answer in said if kind != "ready"]
-                    heard = time.monotonic()
-                    if len(answers) < len(said):
-                        one.ready, false_starts = True, 0
-                    elif answers:
-                        one.note_pace(heard, len(answers))
-                    one.since = heard
-                    for kind, answer in answers:
-                        one.is_new = False
-                        blamed.pop(id(one.tasks.popleft()), None)
-                        if kind == "error":
-                            raise answer
-                        yield answer
-                    if is_gone and one.tasks:
-                        failure, task = _part_with(staff, one, again, seconds)
-                        if one.is_early and not (one.ready or one.process.exitcode):
-                            # It had waited long enough and left just when it was given work.
-                            again.appendleft(task)
-                        elif not one.ready:
-                            again.appendleft(task)
-                            false_starts += 1
-                            if false_starts == _STARTS:
-                                raise WorkersCannotStart(
-                                    "worker processes end before they begin (exit code "
-                                    f"{one.process.exitcode}); --workers 0 works without them"
-                                ) from None
-                        elif (
-                            _deserves_another(one, failure, try_slow_again)
-                            and id(task) not in blamed
-                        ):
-                            blamed[id(task)] = task
-                            again.appendleft(task)
-                        else:
-                            yield on_failure(task, failure)
-                elif one.is_overdue(now, seconds):
-                    _, task = _part_with(staff, one, again, seconds)
-                    if not one.ready:
-                        raise WorkersCannotStart(
-                            f"a worker process did not begin within {START_SECONDS:g} s; "
-                            "--workers 0 works without them"
-                        )
-                    failure = Failure("slow", CLOCK * seconds)
-                    if _deserves_another(one, failure, try_slow_again) and id(task) not in blamed:
-                        blamed[id(task)] = task
-                        again.appendleft(task)
-                    else:
-                        yield on_failure(task, failure)
+                # Started when there is work for it: a few tasks need no second worker.
+                if place >= len(self._staff):
+                    self._staff.append(_take_worker())
+                self._send(self._staff[place], task[0])
+            if place >= len(self._staff):
+                break
+        # In turn: no worker shall have all of it when the tasks end.
+        most = [max(ahead, one.depth()) for one in self._staff]
+        for depth in range(AHEAD, max(most, default=0)):
+            for one, deep in zip(self._staff, most, strict=True):
+                if len(one.tasks) <= depth < deep and (task := self._next_task()):
+                    self._send(one, task[0])
+
+    def _lose(self, one: _Worker[T], *, overdue: bool = False) -> tuple[T, Failure] | None:
+        """Part with a worker that died or takes too long; return the task that failed for good.
+
+        A task whose worker died is tried once more.  So is a slow one that was the first of its
+        worker: that also pays for what the worker loads and compiles.
+        """
+        self._staff.remove(one)
+        if not overdue:
+            one.process.join(5)  # its exit code says why
+        code = one.kill()
+        task = one.tasks.popleft()
+        self._again.extendleft(reversed(one.tasks))
+        one.tasks.clear()
+        if not one.ready:
+            self._note_false_start(one, overdue)
+            self._again.appendleft(task)
+            return None
+        if overdue:
+            failure = Failure("slow", CLOCK * self._seconds)
+        elif hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU:
+            failure = Failure("slow", self._seconds)
+        else:
+            failure = Failure("killed" if code in (-signal.SIGTERM, -9) else "crash")
+        again = failure.kind != "slow" or (one.is_new and self._try_slow_again)
+        if again and id(task) not in self._blamed:
+            self._blamed[id(task)] = task
+            self._again.appendleft(task)
+            return None
+        return task, failure
+
+    def _note_false_start(self, one: _Worker[T], overdue: bool) -> None:
+        """Count a worker that ended before it was ready, and give up after some in a row."""
+        if overdue:
+            raise WorkersCannotStart(
+                f"a worker process did not begin within {START_SECONDS:g} s; "
+                "--workers 0 works without them"
+            )
+        if one.is_early and not one.process.exitcode:
+            return  # it had waited long enough, and exited just when it was given work
+        self._false_starts += 1
+        if self._false_starts == _MAX_FALSE_STARTS:
+            raise WorkersCannotStart(
+                "worker processes end before they begin (exit code "
+                f"{one.process.exitcode}); --workers 0 works without them"
+            )
+
+
+# -- idle workers ----------------------------------------------------------------------------
+
+_idle: list[_Worker[Any]] = []
+_idle_lock = threading.Lock()
+_reaper: threading.Thread | None = None
+_epoch = 0
+"""How often :func:`stop_idle` was called: a worker becomes idle only in the epoch it began in."""
+# Threads of a server start workers too; the process state that is changed meanwhile is shared.
+_starting_lock = threading.Lock()
+
+
+def prestart(count: int, modules: tuple[str, ...] = ()) -> None:
+    """Start workers for work that is about to come; they import ``modules`` meanwhile, and call a
+    function of one where it is named (``module:function``).
+
+    Where no work comes they exit after ``STAY`` seconds, as after work.
+    """
+    with _idle_lock:
+        epoch = _epoch
+    started: list[_Worker[Any]] = []
+    try:
+        for _ in range(count):
+            one = _start(epoch, modules)
+            one.is_early = True
+            started.append(one)
     finally:
-        # Whatever they decode, Ctrl-C waits for none of them.
-        for one in staff:
-            with _resting_lock:
-                rests = one.ready and not one.tasks and one.term == _term
-                if rests:
-                    _resting.append(one)
-                    _watch_resting()
-            if not rests:
-                one.kill()
+        # All at once: while the reaper thread runs, starting another would take longer.
+        for one in started:
+            _keep_or_kill(one, is_idle=True)
 
 
-def _watch_resting() -> None:
-    """Under the lock: have somebody bury those that leave while there is no work."""
-    global _undertaker
-    if _undertaker is None:
-        _undertaker = threading.Thread(target=_bury, name="workers that left", daemon=True)
-        _undertaker.start()
-
-
-def _bury() -> None:
-    """A process that ended stays in the system's table until its parent asks how."""
-    global _undertaker
-    while True:
-        with _resting_lock:
-            if not _resting:
-                _undertaker = None
-                return
-            # Kept meanwhile: a worker that is forgotten takes its sentinel with it.
-            staff = _resting[:]
-        wait([one.process.sentinel for one in staff], timeout=_WATCH)
-        with _resting_lock:
-            left = [one for one in _resting if not one.process.is_alive()]
-            _resting[:] = [one for one in _resting if all(one is not other for other in left)]
-        for one in left:
-            one.kill()
-
-
-def dismiss() -> None:
-    """End the workers that wait for new work, and those at work now once it is done."""
-    global _term
-    with _resting_lock:
-        _term += 1
-        leaving = _resting[:]
-        _resting.clear()
+def stop_idle() -> None:
+    """End idle workers now, and those at work once it is done."""
+    global _epoch
+    with _idle_lock:
+        _epoch += 1
+        leaving = _idle[:]
+        _idle.clear()
     for one in leaving:
         one.kill()
 
 
-def hire_early(count: int, modules: tuple[str, ...] = ()) -> None:
-    """Start workers for work that is about to come; they import ``modules`` meanwhile, and call a
-    function of one where it is named (``module:function``).
-
-    Where none comes they leave after ``STAY`` seconds, as after work.
-    """
-    with _resting_lock:
-        term = _term
-    hired: list[_Worker[Any]] = []
-    try:
-        for _ in range(count):
-            one = _start(term, modules)
-            one.is_early = True
-            hired.append(one)
-    finally:
-        # All at once: beside the thread that watches them another would take longer to start.
-        with _resting_lock:
-            rest = term == _term
-            if rest and hired:
-                _resting.extend(hired)
-                _watch_resting()
-        if not rest:
-            for one in hired:
-                one.kill()
-
-
-def _deserves_another(one: _Worker[T], failure: Failure, try_slow_again: bool) -> bool:
-    """Whether a task may not have been to blame.
-
-    The first task of a worker also pays for what it loads, and where no cache can be written for
-    compiling kernels.
-    """
-    return failure.kind != "slow" or (one.is_new and try_slow_again)
-
-
-def _part_with(
-    staff: list[_Worker[T]], one: _Worker[T], again: deque[T], seconds: float
-) -> tuple[Failure, T]:
-    """A worker that died, or is killed now; gives the task that it was at, and why it ended."""
-    staff.remove(one)
-    one.process.join(0.5)
-    code = one.kill()
-    task = one.tasks.popleft()
-    again.extendleft(reversed(one.tasks))
-    one.tasks.clear()
-    if hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU:
-        return Failure("slow", seconds), task
-    return Failure("killed" if code == -signal.SIGTERM or code == -9 else "crash"), task
-
-
-def _hire() -> _Worker[Any]:
+def _take_worker() -> _Worker[Any]:
+    """Return an idle worker, or a new one."""
     while True:
-        with _resting_lock:
-            term = _term
-            if not _resting:
+        with _idle_lock:
+            epoch = _epoch
+            if not _idle:
                 break
-            one = _resting.pop()
+            one = _idle.pop()
         if one.process.is_alive():
             one.pace = math.inf  # of other work
             return one
         one.kill()
-    return _start(term)
+    return _start(epoch)
 
 
-def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
+def _keep_or_kill(one: _Worker[Any], *, is_idle: bool = False) -> None:
+    """Keep a worker that has nothing to do for the next run, or end it."""
+    global _reaper
+    with _idle_lock:
+        kept = (is_idle or (one.ready and not one.tasks)) and one.epoch == _epoch
+        if kept:
+            _idle.append(one)
+            if _reaper is None:
+                _reaper = threading.Thread(target=_reap, name="reaper of workers", daemon=True)
+                _reaper.start()
+    if not kept:
+        one.kill()
+
+
+def _reap() -> None:
+    """Join idle workers that exit: until then they stay in the system's table of processes."""
+    global _reaper
+    while True:
+        with _idle_lock:
+            if not _idle:
+                _reaper = None
+                return
+            # Kept meanwhile: a worker that is forgotten takes its sentinel with it.
+            staff = _idle[:]
+        wait([one.process.sentinel for one in staff], timeout=_REAP_SECONDS)
+        with _idle_lock:
+            left = [one for one in _idle if not one.process.is_alive()]
+            _idle[:] = [one for one in _idle if all(one is not other for other in left)]
+        for one in left:
+            one.kill()
+
+
+# -- starting processes ----------------------------------------------------------------------
+
+
+def _start(epoch: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
     # A child gets this process's sys.path.  While cv2 is imported, its own folder stands there,
     # and ``typing`` in it would hide Python's; this waits for a thread that is importing it.
     if threading.active_count() > 1:
@@ -442,7 +463,7 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
     _widen(there)
     process = context.Process(target=serve, args=(there, modules), daemon=True)
     try:
-        with _starting_lock, _own_children(), _one_blas_thread_in_children():
+        with _starting_lock, _child_state():
             process.start()
     except OSError as error:
         here.close()
@@ -452,53 +473,56 @@ def _start(term: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
         ) from error
     finally:
         there.close()
-    return _Worker(process, here, term=term)
+    return _Worker(process, here, epoch=epoch)
 
 
 def _widen(connection: Connection) -> None:
-    """Answers find room while nobody reads them: of all tasks that a worker has at hand when this
-    process is busy.  Without room it would wait."""
+    """Enlarge the buffer of a worker's answers: all that it has at hand while this process is busy.
+    Without room it would wait."""
     if os.name == "nt":  # no socket there
         return
     with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _ROOM)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
 
 
 @contextmanager
-def _own_children() -> Iterator[None]:
-    """Processes started inside know nothing of the user's script, and ignore Ctrl-C.
+def _child_state() -> Iterator[None]:
+    """Start processes that do not import the user's script, ignore Ctrl-C and use one BLAS thread.
 
-    A spawned process imports the main module of its parent first, which for a script without a
-    guard would run it again; workers need nothing from it.  ``serve`` alone would make them deaf
-    only after a second of imports.
+    A spawned process imports the main module of its parent first, which would run a script without
+    a guard again.  Threads of a BLAS are made when NumPy is imported: a limit set afterwards comes
+    too late.  ``serve`` would ignore Ctrl-C only after a second of imports.
     """
-    main = sys.modules["__main__"]
-    hidden: dict[str, Any] = {
-        name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)
-    }
-    vars(main).update(dict.fromkeys(hidden))
+    main = vars(sys.modules["__main__"])
+    hidden = {name: main[name] for name in ("__spec__", "__file__") if name in main}
+    threads = os.environ.get(_BLAS_THREADS)
+    main.update(dict.fromkeys(hidden))
+    os.environ[_BLAS_THREADS] = "1"
     try:
-        with _without_ctrl_c():
+        with _block_ctrl_c():
             yield
     finally:
-        vars(main).update(hidden)
+        main.update(hidden)
+        if threads is None:
+            del os.environ[_BLAS_THREADS]
+        else:
+            os.environ[_BLAS_THREADS] = threads
 
 
 @contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """Processes started inside never hear of Ctrl-C; this one hears of it afterwards.
+def _block_ctrl_c() -> Iterator[None]:
+    """Block Ctrl-C for processes started inside; this process receives it afterwards.
 
-    What a thread blocks, the children it starts block too.  Ignoring the signal meanwhile would
-    lose it, and only the main thread may.
+    Children inherit the signals that a thread blocks.  Ignoring the signal meanwhile would lose it.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    with _put_off_ctrl_c():
-        # The process that multiprocessing starts beside its first child: once it has started it,
-        # Python lets Ctrl-C through, whatever was before, and the first worker would hear of it.
+    with _defer_ctrl_c():
+        # The process that multiprocessing starts with its first child: starting it unblocks Ctrl-C,
+        # whatever was before, and the first worker would receive it.
         resource_tracker.ensure_running()
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -508,36 +532,21 @@ def _without_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def _one_blas_thread_in_children() -> Iterator[None]:
-    """Threads of a BLAS are made when NumPy is imported, and wait busily for the first products: a
-    limit that is set afterwards comes too late for that."""
-    before = os.environ.get(_BLAS_THREADS)
-    os.environ[_BLAS_THREADS] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[_BLAS_THREADS]
-        else:
-            os.environ[_BLAS_THREADS] = before
+def _defer_ctrl_c() -> Iterator[None]:
+    """Interrupt this process only afterwards: a worker that is half started would fail.
 
-
-@contextmanager
-def _put_off_ctrl_c() -> Iterator[None]:
-    """This process is interrupted afterwards.
-
-    What its thread blocks is no help: some other thread, one of a BLAS, receives the signal, and
-    the main thread is interrupted all the same.  A worker that is half started fails, and tells.
+    Blocking the signal in this thread is not enough: another thread, of a BLAS, receives it, and
+    Python interrupts the main thread all the same.
     """
-    hear = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(hear):
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    heard: list[int] = []
-    signal.signal(signal.SIGINT, lambda sign, frame: heard.append(sign))
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda sign, frame: received.append(sign))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, hear)
-        if heard:
+        signal.signal(signal.SIGINT, handler)
+        if received:
             signal.raise_signal(signal.SIGINT)

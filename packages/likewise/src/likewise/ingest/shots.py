@@ -11,8 +11,8 @@ from likewise.catalog.store import Store
 from likewise.errors import ImageError
 from likewise.images.decode import probe
 from likewise.images.shots import Shot
-from likewise.ingest.elsewhere import Elsewhere, Needs
 from likewise.ingest.pool import Failure, Workers, run
+from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.ingest.workers import n_workers
 
 _BATCH = 500
@@ -25,7 +25,7 @@ class _ReadTask(NamedTuple):
     def needs(self) -> Needs:
         return Needs(self.path)
 
-    def at(self, there: Elsewhere) -> _ReadTask:
+    def at(self, there: RemotePaths) -> _ReadTask:
         return self._replace(path=there.path(self.path))
 
     def bring_back(self, answer: _Read) -> _Read:

@@ -103,14 +103,14 @@ class Spaces(Mapping[str, Space]):
         store = self._store
         with store.lease("space add"):
             space_rows.tidy(store)
-            course = _Describing(report, name, find_kind(whole["feature"]), store.n_images())
+            progress = _Describing(report, name, find_kind(whole["feature"]), store.n_images())
             if name in self and is_unfinished(store, name, whole):
                 # Whoever was filling it died, since the lease is ours: go on where that was.
-                finish_space(store, name, workers=workers, report=course)
+                finish_space(store, name, workers=workers, report=progress)
             elif name in self or name in self._similarities:
                 raise CollectionError(f"there is a space or similarity {name!r} already")
             else:
-                create_space(store, name, whole, workers=workers, report=course)
+                create_space(store, name, whole, workers=workers, report=progress)
             if self[name].generation:
                 fill_codes(self._views, name)
             space_rows.tidy(store)

@@ -14,8 +14,8 @@ from likewise.catalog.content import read_content
 from likewise.catalog.jobs import Progress, Report
 from likewise.errors import ImageError
 from likewise.images.decode import decode
-from likewise.ingest.elsewhere import Elsewhere, Needs
 from likewise.ingest.pool import Failure, Workers, n_threads, run
+from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.lazy_imports import cv2
 from likewise.spaces.base import Space
 from likewise.spaces.rows import WORDS_FOLDER
@@ -40,7 +40,7 @@ class SampleTask(NamedTuple):
     def needs(self) -> Needs:
         return Needs(self.path, self.space.root, self.space.needed_files())
 
-    def at(self, there: Elsewhere) -> SampleTask:
+    def at(self, there: RemotePaths) -> SampleTask:
         return self._replace(path=there.path(self.path), space=self.space.at(there.folder))
 
     def bring_back(self, answer: tuple[int, Any]) -> tuple[int, Any]:

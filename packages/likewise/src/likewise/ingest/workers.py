@@ -15,8 +15,8 @@ from likewise.catalog.store import TRANSIENT
 from likewise.catalog.thumbnails import FIRST_SIDE, make_thumbnail, put_thumbnail
 from likewise.errors import CannotDescribe, ImageError, UnreadableImage
 from likewise.images.decode import ImageInfo, decode
-from likewise.ingest.elsewhere import Elsewhere, Needs
-from likewise.ingest.pool import Failure, Workers, one_a_core
+from likewise.ingest.pool import Failure, Workers, default_workers
+from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.ingest.walk import Candidate
 from likewise.library.keywords.embedded import embedded_keywords
 from likewise.library.keywords.xmp_rating import embedded_rating
@@ -68,7 +68,7 @@ class DescribeTask(NamedTuple):
         root = self.spaces[0].root if self.spaces else None
         return Needs(self.candidate.path, root, _as_set(self.spaces).needed_files)
 
-    def at(self, there: Elsewhere) -> DescribeTask:
+    def at(self, there: RemotePaths) -> DescribeTask:
         return self._replace(
             candidate=replace(self.candidate, path=there.path(self.candidate.path)),
             spaces=_as_set(self.spaces).at(there.folder),
@@ -147,4 +147,4 @@ def n_workers(wanted: W | None, n_tasks: int) -> W | int:
     """
     if wanted is not None:
         return wanted
-    return 1 if n_tasks < _FEW else one_a_core()
+    return 1 if n_tasks < _FEW else default_workers()

@@ -22,8 +22,8 @@ from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.tag_tables import SUGGESTED
 from likewise.errors import CollectionError
-from likewise.ingest.elsewhere import Elsewhere, Needs
 from likewise.ingest.pool import Failure, Workers, run
+from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.search.views import Views
 from likewise.spaces.registry import open_spaces
 from likewise.tags.evidence import Evidence, Reconstruction, Rows, usable_spaces
@@ -106,7 +106,7 @@ class SuggestTask(NamedTuple):
     def needs(self) -> Needs:
         return Needs(None, self.folder, (_FILE,))
 
-    def at(self, there: Elsewhere) -> SuggestTask:
+    def at(self, there: RemotePaths) -> SuggestTask:
         return self._replace(folder=there.folder)
 
     def bring_back(self, answer: SuggestedBatch) -> SuggestedBatch:

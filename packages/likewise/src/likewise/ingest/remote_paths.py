@@ -26,7 +26,7 @@ class Needs(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-class Elsewhere(NamedTuple):
+class RemotePaths(NamedTuple):
     """Where a worker finds things: pictures by a map of folders, files that were sent in one."""
 
     path_map: PathMap
@@ -35,7 +35,7 @@ class Elsewhere(NamedTuple):
     def path(self, path: str) -> str:
         """A path of this machine as the worker has it.
 
-        >>> there = Elsewhere((("/photos/raw", "/raw"), ("/photos", "/mnt/p")), Path())
+        >>> there = RemotePaths((("/photos/raw", "/raw"), ("/photos", "/mnt/p")), Path())
         >>> there.path("/photos/a.jpg"), there.path("/photos/raw/b.jpg"), there.path("/photos2/c")
         ('/mnt/p/a.jpg', '/raw/b.jpg', '/photos2/c')
         """
@@ -52,7 +52,7 @@ class PortableTask(Protocol):
     def needs(self) -> Needs:
         """What it reads, by the names of this machine."""
 
-    def at(self, there: Elsewhere) -> Self:
+    def at(self, there: RemotePaths) -> Self:
         """The task as the worker must see it."""
 
     def bring_back(self, answer: Any) -> Any:
