@@ -25,7 +25,7 @@ from likewise.catalog.store import Transaction
 from likewise.collection.collection import Collection
 from likewise.learning import log as log_lines
 from likewise.learning.history import JUDGE
-from likewise.learning.subjects import write_with_subjects
+from likewise.learning.judge import write_with_subjects
 from likewise.search.query import ResolvedQuery
 
 PICTURES = 300

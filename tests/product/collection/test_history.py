@@ -15,8 +15,7 @@ from likewise.catalog.log_tables import Entry, entries
 from likewise.catalog.store import Store
 from likewise.catalog.sums import START, line_digest
 from likewise.errors import CollectionError
-from likewise.learning.history import History, item_of, standing_items
-from likewise.learning.pair_index import Contradiction
+from likewise.learning.history import Contradiction, History, active_items, item_of
 from likewise.learning.profile_states import ages_to_keep, checkpoint_stops
 from tests import trials
 from tests.product.collection.loop_reference import Log
@@ -41,7 +40,7 @@ def judged(number: int, query: int = 1, liked=(), disliked=(), negatives=()) -> 
 
 
 def numbers(log: list[Entry]) -> list[int]:
-    return [item.number for item in standing_items([], log)]
+    return [item.number for item in active_items([], log)]
 
 
 def test_undo_and_roll_back_are_lines_like_others() -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.learning import pair_fold
+from likewise.learning import fold
+from likewise.learning.fold import NOTICED, round_down
 from likewise.learning.learned_directions import PAGE
-from likewise.learning.pair_fold import NOTICED, round_down
 from likewise.search.similarities import Figures
 from likewise_methods.spaces.local_metric import LocalMetric
 from tests.product.collection.model_cases import N
@@ -220,8 +220,8 @@ def test_a_plain_judgement_looks_at_no_other(
     teach(col, 4)
     col.search(1, by=PROFILE)
     compared = []
-    alike = pair_fold._teach_alike
-    monkeypatch.setattr(pair_fold, "_teach_alike", lambda *two: compared.append(two) or alike(*two))
+    alike = fold._teach_the_same
+    monkeypatch.setattr(fold, "_teach_the_same", lambda *two: compared.append(two) or alike(*two))
     made = teach(col, 3, first=9)
     col.search(1, by=PROFILE)
     assert not compared

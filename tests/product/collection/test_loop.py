@@ -18,8 +18,8 @@ from likewise.errors import CollectionError, InvalidInput, LikewiseError, Unknow
 from likewise.ingest import add as adding
 from likewise.ingest import carry_over as carrying
 from likewise.ingest import generations as gen
+from likewise.learning import judge, profile_files, profile_states
 from likewise.learning import log as log_lines
-from likewise.learning import profile_files, profile_states, subjects
 from likewise.learning.fold import ImportedWeights
 from likewise.search.query import SearchRequest, query_row, resolve_query
 from likewise.search.rank import rank
@@ -474,7 +474,7 @@ def test_a_crash_between_log_and_learning_is_repaired(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(profile_states.ProfileStates, "answer", crash)
+        patch.setattr(profile_states.ProfileStates, "state_now", crash)
         with pytest.raises(KeyboardInterrupt):
             col.judge(2, [4], [5])
     assert [line.number for line in col.log.entries()] == [1, 2]
@@ -782,7 +782,7 @@ def test_a_judgement_made_while_profiles_are_replayed_is_not_lost(
 def test_a_judgement_whose_codes_are_of_the_generation_before_is_written_with_new_ones(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes_of = subjects.codes_of
+    codes_of = judge.codes_of
     calls = []
     with Collection.open(col.root) as other:
 
@@ -793,7 +793,7 @@ def test_a_judgement_whose_codes_are_of_the_generation_before_is_written_with_ne
                 other.refresh()
             return found
 
-        monkeypatch.setattr(subjects, "codes_of", slow)
+        monkeypatch.setattr(judge, "codes_of", slow)
         number = col.judge(outside(0), [2, 4, 5], [3, 6, 7]).number
     assert calls == [1, 2]
     assert [line.number for line in col.log.entries()] == [number]
@@ -814,7 +814,7 @@ def test_a_judgement_made_while_the_first_words_come(
         with monkeypatch.context() as patch:
             patch.setattr(adding, "grow_spaces", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
-        codes_of = subjects.codes_of
+        codes_of = judge.codes_of
         with Collection.open(col.root) as other:
 
             def slow(*arguments):
@@ -823,7 +823,7 @@ def test_a_judgement_made_while_the_first_words_come(
                     other.retrain(workers=0)
                 return found
 
-            monkeypatch.setattr(subjects, "codes_of", slow)
+            monkeypatch.setattr(judge, "codes_of", slow)
             # Each picture once the nearer and once the farther one: one of the two teaches.
             col.judge(1, [2], [3])
             col.judge(2, [3], [1])
@@ -836,7 +836,7 @@ def test_a_judgement_made_while_the_first_words_come(
 def test_endless_new_words_end_in_a_clear_refusal(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes_of = subjects.codes_of
+    codes_of = judge.codes_of
     with Collection.open(col.root) as other:
 
         def slow(*arguments):
@@ -844,7 +844,7 @@ def test_endless_new_words_end_in_a_clear_refusal(
             other.refresh()
             return found
 
-        monkeypatch.setattr(subjects, "codes_of", slow)
+        monkeypatch.setattr(judge, "codes_of", slow)
         with pytest.raises(CollectionError, match="try again"):
             col.judge(1, [2], [3])
     assert col.log.entries() == []

@@ -208,7 +208,7 @@ class Loop(RuleBasedStateMachine):
                 space = col.spaces[name]
                 wanted = log.weights(profile, name, space.generation, space.width)
                 # An answer is right or says that it is not.
-                answer = states_of(col).answer(profile, space)
+                answer = states_of(col).state_now(profile, space)
                 assert answer.behind or np.array_equal(answer.state.weights, wanted)
                 found = states_of(col).state(profile, space).weights
                 assert np.array_equal(found, wanted)

@@ -60,7 +60,7 @@ class Gate:
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     made = Gate()
-    monkeypatch.setattr(replay, "_breathe", made)
+    monkeypatch.setattr(replay, "_let_others_run", made)
     monkeypatch.setattr(replay, "STRETCH", 3)
     monkeypatch.setattr(profile_states, "AT_ONCE", 8)
     monkeypatch.setattr(profile_states, "CHECKPOINT_EVERY", 4)
@@ -259,7 +259,7 @@ def test_closing_waits_for_one_that_has_only_a_checkpoint_to_write(
     checkpoint = profile_states.ProfileStates.checkpoint
 
     def slowly(self, *given, **more) -> None:
-        if threading.current_thread().name.startswith("replay") and more.get("is_answer", True):
+        if threading.current_thread().name.startswith("replay") and more.get("complete", True):
             writing.set()
             assert go_on.wait(60)
             checkpoint(self, *given, **more)
@@ -286,7 +286,7 @@ def test_a_fold_that_fails_beside_is_told(
         def fails(*_: object) -> None:
             raise MemoryError("no memory for this")
 
-        patch.setattr(replay, "_breathe", fails)
+        patch.setattr(replay, "_let_others_run", fails)
         col.undo(2)
         for name in SPACES:
             with pytest.raises(MemoryError, match="no memory for this"):

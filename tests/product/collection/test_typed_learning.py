@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from likewise.catalog.segments import DENSE
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput
+from likewise.learning.fold import training_rows
 from likewise.learning.history import Item
-from likewise.learning.pair_fold import lesson_rows
 from likewise.spaces.registry import open_spaces
 from tests.product.collection import typed_cases
 from tests.product.collection.model_cases import N
@@ -160,14 +160,14 @@ def test_one_like_says_only_what_it_is_unlike() -> None:
     def item(liked: tuple[int, ...], disliked: tuple[int, ...]) -> Item:
         return Item(1, "judge", query=99, liked=liked, disliked=disliked, typed=True)
 
-    taught = lesson_rows(item((1,), (2, 3)), codes, space)
+    taught = training_rows(item((1,), (2, 3)), codes, space)
     assert taught is not None
     assert taught.n_liked == 0
     assert taught.rows[0].tolist() == [1, 0, 0]
     assert len(taught.rows) == 3
-    assert lesson_rows(item((1,), ()), codes, space) is None
-    assert lesson_rows(item((), (2,)), codes, space) is None
-    both = lesson_rows(item((1, 2), ()), codes, space)
+    assert training_rows(item((1,), ()), codes, space) is None
+    assert training_rows(item((), (2,)), codes, space) is None
+    both = training_rows(item((1, 2), ()), codes, space)
     assert both is not None
     assert both.n_liked == 2
     assert both.rows[0].tolist() == [0.5, 0.5, 0]

@@ -15,7 +15,7 @@ from likewise.ingest.new_space import WITHOUT_NETWORK, create_space, finish_spac
 from likewise.ingest.own_vectors import put_vectors
 from likewise.ingest.pool import Workers
 from likewise.ingest.workers import n_workers
-from likewise.learning.subjects import fill_codes, invalidate_states
+from likewise.learning.judge import fill_codes, invalidate_states
 from likewise.search.similarities import Similarities
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows

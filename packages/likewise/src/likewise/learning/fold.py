@@ -1,23 +1,30 @@
-"""The fold: one profile's weights in one sparse space, judgement by judgement.
+"""Learn from the items of a history: weights in a sparse space, a metric in a dense one.
 
-Everything a step needs is in the item and in the codes of its pictures, so the same items give
-the same bits whenever and wherever they are folded.  After each judgement the weights it moved
-are brought back within reach: no word further than ``JUDGEMENT_REACH`` from where the judgement
-found it, nor further than ``SESSION_REACH`` from where the session did.
+A sparse space folds items in order (:class:`ProfileState`).  A step needs only the item and the
+codes of its pictures, so the same items give the same bits whenever they are folded.  After each
+judgement the weights it moved are limited: at most ``JUDGEMENT_REACH`` from their value before it,
+and at most ``SESSION_REACH`` from their value before its session.
+
+In a dense space the training pairs are a set (:class:`PairFold`): only the items in effect count,
+in whatever order they were judged, undone or merged.  So there are no checkpoints.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.catalog import log_tables
 from likewise.catalog.segments import unpack_sparse
+from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import DamagedCollection
-from likewise.learning.history import WEIGHTS, Item
+from likewise.learning.history import WEIGHTS, History, Item
+from likewise.spaces.base import Space
 from likewise_methods.evaluation import Spread
 from likewise_methods.lazy_imports import sparse
 from likewise_methods.neighbours import DamagedFile, pack_arrays, unpack_arrays
@@ -35,15 +42,22 @@ from likewise_methods.solis import (
     profile_learner,
     within_reach,
 )
+from likewise_methods.spaces import Agreement, LocalMetric
 
-_STATE, _GIVEN = "profile state", "profile weights"
+NOTICED = 0.05
+"""A direction whose weight changed by at least this share counts as changed."""
+CHUNK = 500
+"""Items whose codes are read at once."""
+_DIGITS = 4
+"""Binary digits of the number of judgements that figures are computed from."""
+_STATE, _GIVEN, _PAIRS = "profile state", "profile weights", "profile lessons"
 _STARTS = {"ones": 1.0, "zeros": 0.0}
 # A checkpoint is only good for the constants it was folded with.
 _RULE = [ETA, DELTA, MARGIN, L1, LIMIT, JUDGEMENT_REACH, SESSION_REACH]
 
 
 class ImportedWeights:
-    """Weights that came in whole: those of ``words``; all others keep ``start``."""
+    """Imported weights: those of ``words``; all other words have ``start``."""
 
     def __init__(self, start: str, words: Any, weights: Any) -> None:
         self.start = start
@@ -61,7 +75,7 @@ class ImportedWeights:
 
 
 class ProfileState:
-    """The state after some items: a learner, the session it is in, and how often it was right."""
+    """The state after some items: a learner, its session, and how often it was right."""
 
     def __init__(self, width: int, start: str = "ones") -> None:
         self.n_items = 0
@@ -74,7 +88,7 @@ class ProfileState:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """One number a word; read-only, and never changed by what is folded later."""
+        """One number per word; read-only, and never changed by later folds."""
         return self._learner.weights_
 
     @property
@@ -83,12 +97,12 @@ class ProfileState:
 
     @property
     def start_weight(self) -> float:
-        """The weight of a word nothing was said about, as a number."""
+        """The weight of a word that nothing was learned about."""
         return _STARTS[self._start]
 
     @property
     def start(self) -> str:
-        """What words weigh that nothing was said about: ``ones``; ``zeros`` in a sparse profile."""
+        """The name of that weight: ``ones``, or ``zeros`` in a sparse profile."""
         return self._start
 
     def fold(
@@ -97,7 +111,7 @@ class ProfileState:
         codes: Mapping[int, bytes],
         given: Callable[[int], bytes | None],
     ) -> None:
-        """Take in one item.  Pictures without a code in this space are left out."""
+        """Learn one item; pictures without a code in this space are left out."""
         self.n_items += 1
         if item.kind == WEIGHTS:
             blob = given(item.number)
@@ -128,7 +142,7 @@ class ProfileState:
         self._before = self._learner.weights_
 
     def _count_agreement(self, X: Any, words: Any, local: Any, weights: Any, triplets: Any) -> None:
-        """Ask before learning: how many of the triplets were right already, and plainly."""
+        """Count the triplets that are right before learning them, with and without weights."""
         rows = sparse.csr_array((X.data, local, X.indptr), shape=(X.shape[0], len(words)))
         query = np.zeros(len(words))
         query[local[: X.indptr[1]]] = X.data[: X.indptr[1]]
@@ -142,7 +156,7 @@ class ProfileState:
         self.gains = self.gains.add((right[0] - right[1]) / len(triplets))
 
     def _limit_change(self, words: Any, found: Any) -> None:
-        """Bring weights back within reach of where judgement and session found them."""
+        """Limit how far a judgement and its session moved the weights."""
         now = self._learner.weights_of(words)
         start = self._before[words]
         held = within_reach(now, found, start)
@@ -153,7 +167,7 @@ class ProfileState:
     # -- checkpoints ------------------------------------------------------------------------
 
     def pack(self) -> bytes:
-        """The exact state as a blob; only touched words take space."""
+        """Return the exact state as a blob of the words that changed."""
         meta, arrays = self._learner.state()
         words = arrays["words"]
         return pack_arrays(
@@ -185,7 +199,7 @@ class ProfileState:
 
 
 def plan_triplets(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.int64], list[int]]:
-    """Triplets over rows, and the subjects of those rows: query, liked, negatives."""
+    """Return triplets over rows, and the subjects of those rows: query, liked, negatives."""
     nothing = np.zeros((0, 3), np.int64)
     if item.query not in codes:
         return nothing, []
@@ -193,11 +207,10 @@ def plan_triplets(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.in
     negatives = [s for s in item.disliked if s in codes]
     if not item.disliked and liked:
         negatives = [s for s in item.negatives if s in codes]
-    # Order and seed come from what the pictures are, not from their numbers: those depend on
-    # what else was ever said, and undone.
+    # Order and seed depend on codes, not on subject numbers, which depend on everything logged.
     liked.sort(key=codes.__getitem__)
     negatives.sort(key=codes.__getitem__)
-    # Liked pictures that have no code here must not turn the judgement into a mere dislike.
+    # Liked pictures without a code must not turn the judgement into a mere dislike.
     if not negatives or (item.liked and not liked):
         return nothing, []
     order = [item.query, *liked, *negatives]
@@ -217,3 +230,191 @@ def _unpack_blob(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDAr
         return unpack_arrays(blob, kind)
     except DamagedFile as error:
         raise DamagedCollection(f"in the catalog: {error}; restore a backup") from error
+
+
+# -- dense spaces ---------------------------------------------------------------------------
+
+
+class PairFigures(NamedTuple):
+    """How well held-out judgements are predicted, and the share of directions that changed."""
+
+    agreement: Agreement | None
+    changed: float
+    gains: Spread = Spread()
+
+
+class PairFold:
+    """A metric and the items in it; ``made_in`` names the codes it was made from."""
+
+    def __init__(self, made_in: tuple[int, int], metric: LocalMetric) -> None:
+        self.made_in, self.metric = made_in, metric
+        self._items: dict[int, Item] = {}
+        self._digest = b""
+        self._figures: tuple[tuple[int, ...], PairFigures] | None = None
+
+    def update(self, store: Store, space: Space, history: History) -> None:
+        """Bring the metric to the items of a history."""
+        digest, n = history.digests[-1], len(self._items)
+        if digest == self._digest:
+            return
+        if history.digests[n : n + 1] == [self._digest]:
+            new = history.items[n:]
+        else:
+            new = self._discard_gone({item.number: item for item in history.items})
+        for start in range(0, len(new), CHUNK):
+            chunk = new[start : start + CHUNK]
+            codes = item_codes(store, space, chunk)
+            for item in chunk:
+                if item.kind == WEIGHTS:
+                    self._add_imported(store, space, item.number)
+                elif (found := training_rows(item, codes, space)) is not None:
+                    rows, liked = found
+                    self.metric.add(
+                        item.number, rows[0], rows[1 : 1 + liked], rows[1 + liked :],
+                        session=item.session,
+                    )  # fmt: skip
+                self._items[item.number] = item
+        self._digest = digest
+
+    def _discard_gone(self, active: Mapping[int, Item]) -> list[Item]:
+        """Discard items that changed or count no more; return the items to add."""
+        gone = [
+            number
+            for number, item in self._items.items()
+            if number not in active or not _teach_the_same(active[number], item)
+        ]
+        self.metric.discard(gone)
+        if gone:
+            self._figures = None
+        for number in gone:
+            del self._items[number]
+        return [item for number, item in active.items() if number not in self._items]
+
+    def _add_imported(self, store: Store, space: Space, number: int) -> None:
+        blob = log_tables.imported_weights(store, number, space.name, space.generation)
+        if blob is None:
+            return
+        given = ImportedPairs.unpack(blob)
+        placed = space.place(given.rows)
+        start = 0
+        for liked, disliked in given.counts:
+            rows = placed[start : start + 1 + liked + disliked]
+            self.metric.add(number, rows[0], rows[1 : 1 + liked], rows[1 + liked :])
+            start += len(rows)
+
+    def figures(self) -> PairFigures:
+        """Return figures over nearly all judgements, the first in time.
+
+        They cost about a hundred searches, so they are computed again only after some more
+        judgements; their number depends on the judgements alone.
+        """
+        n = round_down(len(self.metric))
+        orders = tuple(one.order for one in self.metric.lessons[:n])
+        if self._figures is None or self._figures[0] != orders:
+            first = self.metric.first(n)
+            values = np.linalg.eigvalsh(first.overall())
+            changed = float(np.mean(np.abs(values - 1) > NOTICED))
+            self._figures = orders, PairFigures(first.agreement(), changed, first.gains())
+        return self._figures[1]
+
+
+def _teach_the_same(one: Item, other: Item) -> bool:
+    """Return whether two versions of an item are equal but for their time."""
+    return one is other or replace(one, at=0.0) == replace(other, at=0.0)
+
+
+def round_down(n: int) -> int:
+    """Round a number down to its first binary digits: at most an eighth less.
+
+    >>> [round_down(n) for n in (3, 15, 17, 63, 1000)]
+    [3, 15, 16, 60, 960]
+    """
+    zeros = max(n.bit_length() - _DIGITS, 0)
+    return n >> zeros << zeros
+
+
+class ImportedPairs(NamedTuple):
+    """Imported judgements, as rows of the *source* space, so that they outlast its fits.
+
+    The rows of each are the query, then what is alike, then what is not; ``counts`` has one row
+    per judgement: (alike, not alike).
+    """
+
+    rows: NDArray[np.float32]
+    counts: NDArray[np.int64]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"rows": self.rows, "counts": self.counts}
+
+    def pack(self) -> bytes:
+        return pack_arrays(_PAIRS, {}, self.arrays())
+
+    @classmethod
+    def unpack(cls, blob: bytes) -> ImportedPairs:
+        _, arrays = _unpack_blob(blob, _PAIRS)
+        try:
+            return cls(arrays["rows"], arrays["counts"])
+        except KeyError as error:
+            raise DamagedCollection(f"in the catalog: {error}; restore a backup") from error
+
+    def is_usable(self, width: int) -> bool:
+        """Return whether shapes fit together and all numbers are finite."""
+        rows, counts = self
+        return bool(
+            rows.ndim == 2
+            and rows.shape[1] == width
+            and rows.dtype == np.float32
+            and np.isfinite(rows).all()
+            and counts.ndim == 2
+            and counts.shape[1] == 2
+            and counts.dtype.kind in "iu"
+            # Each count first: their sum may overflow 64 bits.
+            and ((counts >= 0) & (counts <= len(rows))).all()
+            and (counts.sum(axis=1) > 0).all()
+            and int(counts.sum()) + len(counts) == len(rows)
+            and rows.any(axis=1).all()
+        )
+
+
+def item_codes(store: Store, space: SpaceRow, items: Sequence[Item]) -> dict[int, bytes]:
+    """Return the codes of every subject of some items."""
+    subjects: set[int] = set().union(*(item.subjects() for item in items))
+    return log_tables.codes(store, space.name, space.generation, subjects)
+
+
+class TrainingRows(NamedTuple):
+    """What an item teaches, as rows: the query, ``n_liked`` that are alike, those that are not."""
+
+    rows: NDArray[np.float32]
+    n_liked: int
+
+
+def training_rows(item: Item, codes: Mapping[int, bytes], space: SpaceRow) -> TrainingRows | None:
+    """Return what an item teaches in a space; None: nothing.
+
+    Typed words have no row, so the mean of what was liked is the query: a function of the log
+    alone, whatever model read the words.  A single liked picture is itself that mean, and then
+    only teaches what it is unlike.  Rows are sorted by their codes.
+    """
+    if item.query not in codes and not item.typed:
+        return None
+    liked = sorted(codes[s] for s in item.liked if s in codes)
+    # Liked pictures without a code must not turn the judgement into a mere dislike.
+    if item.liked and not liked:
+        return None
+    disliked = sorted(codes[s] for s in item.disliked if s in codes)
+    if not item.disliked and liked and item.weight == 1.0:
+        # Pictures shown and not chosen count; pictures drawn at random would only add noise.
+        disliked = sorted(codes[s] for s in item.negatives if s in codes)
+    if not liked and not disliked:
+        return None
+    unpack = space.row_format.unpack
+    if not item.typed:
+        return TrainingRows(unpack([codes[item.query], *liked, *disliked], space.width), len(liked))
+    if not liked or (len(liked) == 1 and not disliked):
+        return None
+    rows = unpack([*liked, *disliked], space.width)
+    if len(liked) == 1:
+        return TrainingRows(rows, 0)
+    mean = rows[: len(liked)].astype(np.float64).mean(axis=0).astype(np.float32)
+    return TrainingRows(np.concatenate([mean[None], rows]), len(liked)) if mean.any() else None

@@ -20,8 +20,8 @@ from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.store import Store
 from likewise.errors import UnknownPicture
 from likewise.learning.examples import Example
+from likewise.learning.fold import NOTICED
 from likewise.learning.history import History
-from likewise.learning.pair_fold import NOTICED
 from likewise.learning.profile_states import ProfileStates
 from likewise.search.dense_view import EXACT_BEYOND
 from likewise.search.query import SearchRequest, resolve_query

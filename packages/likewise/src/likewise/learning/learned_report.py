@@ -24,11 +24,10 @@ from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import ImageError
 from likewise.images.decode import decode
 from likewise.learning.examples import Box, Example
-from likewise.learning.fold import ProfileState
+from likewise.learning.fold import NOTICED, ProfileState
 from likewise.learning.history import JUDGE, History
 from likewise.learning.learned_directions import Direction, Move, find_directions, find_moves
 from likewise.learning.log import Log, LogLine
-from likewise.learning.pair_fold import NOTICED
 from likewise.learning.profile_states import ProfileStates
 from likewise.search.similarities import Figures, Similarity, can_explain, taught_space
 from likewise.search.sparse_view import SparseView
@@ -173,7 +172,7 @@ def report_learned(
         directions = find_directions(view, store, metric, top, examples, report)
         moved = find_moves(views, states, similarity, history, top, report)
     elif space is not None and space.row_format.learns_weights and history.items:
-        state = states.answer(profile, space).state
+        state = states.state_now(profile, space).state
         start = state.start_weight
         change = state.weights - start
         n_gained, n_lost = int(np.sum(change > 0)), int(np.sum(change < 0))

@@ -1,4 +1,4 @@
-"""A profile in a file of its own, for another collection with the same words."""
+"""Export a profile to a file, and import it into a collection with the same words."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likewise.catalog import log_tables
 from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import CollectionError
-from likewise.learning.fold import ImportedWeights
+from likewise.learning.fold import CHUNK, ImportedPairs, ImportedWeights, item_codes, training_rows
 from likewise.learning.history import WEIGHTS
 from likewise.learning.log import timestamp
-from likewise.learning.pair_fold import ImportedLessons, lessons_in_source
 from likewise.learning.profile_states import ProfileStates
 from likewise.search.similarities import check_new_name
 from likewise.spaces.base import Space
@@ -28,14 +28,14 @@ _KIND = "Likewise profile"
 
 
 def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
-    """What weights of words belong to: the words themselves."""
+    """Hash the words that weights belong to."""
     digest = hashlib.blake2b(digest_size=16)
     file = space.files.get("vocabulary")
     if file is None:
         plain = {"recipe": dict(space.recipe), "width": space.width}
         digest.update(json.dumps(plain, sort_keys=True).encode())
     else:
-        # Only here: vocabularies bring the means to learn them.
+        # Imported here, because it loads the learner of vocabularies.
         from likewise.spaces.word_assignment import open_vocabulary
 
         digest.update(np.ascontiguousarray(open_vocabulary(str(root / file)).words_).tobytes())
@@ -43,9 +43,9 @@ def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
 
 
 def export_profile(store: Store, states: ProfileStates, profile: str, path: Path) -> Path:
-    """What a profile learned in one checksummed file: weights, and rows of judged pairs.
+    """Write what a profile learned to one checksummed file: weights, and rows of training pairs.
 
-    No pictures, no log.
+    The file holds no pictures and no log.
     """
     arrays: dict[str, Any] = {}
     meta: dict[str, Any] = {"profile": profile, "base": log_tables.profiles(store)[profile].base}
@@ -53,47 +53,54 @@ def export_profile(store: Store, states: ProfileStates, profile: str, path: Path
     if not states.history(profile).items:
         raise CollectionError(f"profile {profile!r} has learned nothing yet; judge something first")
     for name, space in open_spaces(store).items():
-        if space.learns_pairs:
-            _export_lessons(store, states, profile, space, meta, arrays)
-        if not (space.row_format.learns_weights and space.generation):
-            continue
-        state = states.state(profile, space)
-        words = np.flatnonzero(state.weights != state.start_weight)
-        arrays[f"{name}/words"], arrays[f"{name}/weights"] = words, state.weights[words]
-        meta["spaces"][name] = {
-            "start": state.start,
-            "width": space.width,
-            "vocabulary": vocabulary_fingerprint(store.root, space),
-        }
+        source = store.spaces().get(space.takes_rows_of or "")
+        if space.learns_pairs and source is not None and source.generation:
+            found = _pairs_in_source(store, states, profile, space, source)
+            if len(found.counts):
+                arrays |= {f"{name}/{key}": value for key, value in found.arrays().items()}
+                meta["spaces"][name] = {
+                    "lessons": len(found.counts),
+                    "width": source.width,
+                    "vocabulary": vocabulary_fingerprint(store.root, source),
+                }
+        if space.row_format.learns_weights and space.generation:
+            state = states.state(profile, space)
+            words = np.flatnonzero(state.weights != state.start_weight)
+            arrays[f"{name}/words"], arrays[f"{name}/weights"] = words, state.weights[words]
+            meta["spaces"][name] = {
+                "start": state.start,
+                "width": space.width,
+                "vocabulary": vocabulary_fingerprint(store.root, space),
+            }
     save_arrays(path, _KIND, meta, arrays)
     return path
 
 
-def _export_lessons(
-    store: Store,
-    states: ProfileStates,
-    profile: str,
-    space: Space,
-    meta: dict[str, Any],
-    arrays: dict[str, Any],
-) -> None:
-    """Judged pairs, as rows of the space that theirs is fitted to."""
-    source = store.spaces().get(space.takes_rows_of or "")
-    if source is None or not source.generation:
-        return
-    found = lessons_in_source(store, space, source, states.history(profile).items)
-    if not len(found.counts):
-        return
-    arrays |= {f"{space.name}/{key}": value for key, value in found.arrays().items()}
-    meta["spaces"][space.name] = {
-        "lessons": len(found.counts),
-        "width": source.width,
-        "vocabulary": vocabulary_fingerprint(store.root, source),
-    }
+def _pairs_in_source(
+    store: Store, states: ProfileStates, profile: str, space: Space, source: SpaceRow
+) -> ImportedPairs:
+    """Return the training pairs of a profile as rows of the source of a space."""
+    rows: list[NDArray[np.float32]] = [np.zeros((0, source.width), np.float32)]
+    counts: list[tuple[int, int]] = []
+    items = states.history(profile).items
+    for start in range(0, len(items), CHUNK):
+        chunk = items[start : start + CHUNK]
+        codes = item_codes(store, source, chunk)
+        for item in chunk:
+            if item.kind == WEIGHTS:
+                blob = log_tables.imported_weights(store, item.number, space.name, space.generation)
+                if blob is not None:
+                    given = ImportedPairs.unpack(blob)
+                    rows.append(given.rows)
+                    counts += [(int(a), int(b)) for a, b in given.counts]
+            elif (found := training_rows(item, codes, source)) is not None:
+                rows.append(found.rows)
+                counts.append((found.n_liked, len(found.rows) - 1 - found.n_liked))
+    return ImportedPairs(np.concatenate(rows), np.array(counts, np.int64).reshape(-1, 2))
 
 
 def import_profile(store: Store, path: Path, name: str | None) -> str:
-    """A profile from a file; its weights are checked, and other words than ours are refused."""
+    """Make a profile from a file; unusable weights and other vocabularies are refused."""
     try:
         meta, arrays = open_arrays(path, _KIND)
     except OSError as error:
@@ -105,28 +112,17 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
         raise CollectionError(
             f"{path} ranks by {base!r}, which this collection has not; add that space first"
         )
-    given: dict[str, tuple[int, ImportedWeights | ImportedLessons]] = {}
+    given: dict[str, tuple[int, ImportedWeights | ImportedPairs]] = {}
     try:
         for space_name, said in meta["spaces"].items():
             space = open_spaces(store).get(space_name)
             if space is not None and space.learns_pairs and "lessons" in said:
-                lessons = _read_lessons(store, path, space, said, arrays)
-                given[space_name] = (space.generation, lessons)
-                continue
-            if space is None or not (space.row_format.learns_weights and space.generation):
-                continue
-            if (
-                said["vocabulary"] != vocabulary_fingerprint(store.root, space)
-                or said["width"] != space.width
-            ):
-                raise CollectionError(
-                    f"{path} was learned with other words than space {space_name!r} has now; "
-                    "weights of one vocabulary mean nothing in another"
+                given[space_name] = space.generation, _read_pairs(store, path, space, said, arrays)
+            elif space is not None and space.row_format.learns_weights and space.generation:
+                given[space_name] = (
+                    space.generation,
+                    _read_weights(store, path, space, said, arrays),
                 )
-            words, weights = arrays[f"{space_name}/words"], arrays[f"{space_name}/weights"]
-            if not _are_usable(said["start"], words, weights, space.width):
-                raise DamagedFile(f"{path}: its weights for space {space_name!r} cannot be used")
-            given[space_name] = (space.generation, ImportedWeights(said["start"], words, weights))
     except (KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(f"{path}: not a usable profile ({error!r})") from error
     if not given:
@@ -135,47 +131,58 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
     return name
 
 
-def _read_lessons(
+def _read_pairs(
     store: Store, path: Path, space: Space, said: Mapping[str, Any], arrays: Mapping[str, Any]
-) -> ImportedLessons:
+) -> ImportedPairs:
     source = store.spaces()[str(space.takes_rows_of)]
     if said["vocabulary"] != vocabulary_fingerprint(store.root, source):
         raise CollectionError(
             f"{path} was learned over another space than {source.name!r}, which {space.name!r} is "
             "fitted to; rows of one mean nothing in the other"
         )
-    parts = (arrays[f"{space.name}/{key}"] for key in ("rows", "counts"))
-    found = ImportedLessons(*parts)
+    found = ImportedPairs(arrays[f"{space.name}/rows"], arrays[f"{space.name}/counts"])
     if not found.is_usable(source.width):
         raise DamagedFile(f"{path}: its lessons for space {space.name!r} cannot be used")
     return found
 
 
-def _are_usable(start: Any, words: Any, weights: Any, width: int) -> bool:
-    """Whether every later fold can begin with these weights: each word once, none negative."""
-    return bool(
+def _read_weights(
+    store: Store, path: Path, space: Space, said: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> ImportedWeights:
+    fingerprint = vocabulary_fingerprint(store.root, space)
+    if said["vocabulary"] != fingerprint or said["width"] != space.width:
+        raise CollectionError(
+            f"{path} was learned with other words than space {space.name!r} has now; "
+            "weights of one vocabulary mean nothing in another"
+        )
+    start = said["start"]
+    words, weights = arrays[f"{space.name}/words"], arrays[f"{space.name}/weights"]
+    # Each word once, and no weight that a later fold could not continue from.
+    if not (
         start in ("ones", "zeros")
         and words.ndim == 1
         and words.shape == weights.shape
         and words.dtype.kind in "iu"
         and weights.dtype.kind == "f"
-        and (not len(words) or (words[0] >= 0 and words[-1] < width))
+        and (not len(words) or (words[0] >= 0 and words[-1] < space.width))
         and (words[1:] > words[:-1]).all()
         and ((weights >= 0) & (weights <= PEAK)).all()
-    )
+    ):
+        raise DamagedFile(f"{path}: its weights for space {space.name!r} cannot be used")
+    return ImportedWeights(start, words, weights)
 
 
 def put_weights(
     store: Store,
     name: str,
     base: str,
-    given: Mapping[str, tuple[int, ImportedWeights | ImportedLessons]],
+    given: Mapping[str, tuple[int, ImportedWeights | ImportedPairs]],
     about: Mapping[str, Any],
     parent: str | None = None,
 ) -> int:
-    """A new profile that begins with weights made elsewhere: one line of its log says so.
+    """Make a profile that begins with imported weights, and return the line that logs them.
 
-    With a ``parent`` it also has what was said there: verdicts on queries, and the figures.
+    With a ``parent`` it also has that profile's verdicts and figures.
     """
     with store.write(durable=True) as c:
         now = {space: row.generation for space, row in store.spaces().items()}

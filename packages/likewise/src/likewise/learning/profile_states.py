@@ -1,9 +1,9 @@
-"""What was learned, ready for a search: weights of a profile, verdicts about a query.
+"""Keep what the profiles learned in memory: weights, metrics, and verdicts about queries.
 
-State in memory is a cache of the fold over the log; any process can make it again.  It goes on
-from the longest beginning it has: what is in memory, else the nearest checkpoint that fits, else
-the first judgement.  Where that is far from the end (an old line was taken back), it is folded
-beside (:mod:`~likewise.learning.replay`), and searches get the state of before.
+It is a cache of the fold over the log, so any process can recompute it.  A fold starts from the
+longest beginning available: the state in memory, the nearest checkpoint that fits, or the first
+judgement.  Where that is far from the end (an old line was taken back), it runs in the background
+(:mod:`~likewise.learning.replay`), and searches use the previous state until it is done.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from likewise.catalog.changes import put_setting
 from likewise.catalog.jobs import Progress, Report, silent
 from likewise.catalog.store import SpaceRow, Store, Transaction
 from likewise.errors import DamagedCollection
-from likewise.learning.fold import ProfileState
-from likewise.learning.history import COMPARE, JUDGE, History, Item
-from likewise.learning.pair_fold import PairFigures, PairFold
-from likewise.learning.pair_index import Verdicts
+from likewise.learning.fold import CHUNK, PairFold, ProfileState, item_codes
+from likewise.learning.history import COMPARE, JUDGE, History, Item, Verdicts
 from likewise.learning.replay import Replay
 from likewise.search.similarities import DEFAULT, Figures, built_in_similarities
 from likewise.spaces.base import Space
@@ -35,26 +33,24 @@ from likewise_methods.spaces import LocalMetric
 CHECKPOINT_EVERY = 200
 """Judgements between two checkpoints."""
 AT_ONCE = 500
-"""Items that a search or a judgement waits for, about half a second; more are folded beside."""
-MANY = 64
-"""Checkpoints of a space beyond which those that fit no profile any more are dropped."""
-_CHUNK = 500
+"""Items that a search or a judgement waits for (about half a second); more go to the background."""
+MAX_CHECKPOINTS = 64
+"""Checkpoints of a space beyond which those that fit no profile are deleted."""
 _TICK = 0.5
 
 
 class CachedState(NamedTuple):
-    """A state in memory; ``made_in`` is the generation and how often its codes were filled in."""
+    """A state in memory, the digest of the items in it, and the codes it was made from."""
 
     made_in: tuple[int, int]
     digest: bytes
     state: ProfileState
 
 
-class Answer(NamedTuple):
-    """A state to rank by, and how many items are still to be folded before it is the right one.
+class StateNow(NamedTuple):
+    """A state to rank by; ``behind`` counts the items that are not in it yet.
 
-    ``behind`` is 0 for the fold of everything that stands; else the state is that of before, or of
-    a beginning.
+    Where that is not 0, the state is the previous one, or that of a beginning.
     """
 
     state: ProfileState
@@ -62,10 +58,10 @@ class Answer(NamedTuple):
 
 
 class ProfileStates:
-    """The learned state of a collection, brought up to date when it is asked for.
+    """The learned states of a collection, updated when they are read.
 
-    ``upto`` is the last line of the log that counts; None: all there are and will be.  A look back
-    waits for what it asks.
+    ``upto`` is the last line of the log that counts; None: all there are and will be.  With it
+    nothing is folded in the background.
     """
 
     def __init__(self, store: Store, upto: int | None = None) -> None:
@@ -73,16 +69,15 @@ class ProfileStates:
         self._upto = upto
         self.lock = threading.RLock()
         self._histories: dict[str, History] = {}
-        # Profile and space: what it was folded in, digest of what is folded, the state.
+        # By profile and space.
         self._states: dict[tuple[str, str], CachedState] = {}
         self._metrics: dict[tuple[str, str], PairFold] = {}
         self._replays: dict[tuple[str, str], Replay] = {}
-        # Also those that are wanted no more, or only have a checkpoint to write: until they have
-        # ended they use the store.
-        self._begun: list[Replay] = []
+        # Every replay that may still use the store, wanted or not.
+        self._started: list[Replay] = []
 
     def history(self, profile: str) -> History:
-        """The up-to-date history of a profile."""
+        """Return the up-to-date history of a profile."""
         with self.lock:
             found = self._histories.get(profile)
             if found is None:
@@ -92,7 +87,7 @@ class ProfileStates:
             return found
 
     def forget(self) -> None:
-        """Drop what is in memory; it is folded again when wanted."""
+        """Drop everything in memory."""
         with self.lock:
             for running in self._replays.values():
                 running.stop()
@@ -102,53 +97,60 @@ class ProfileStates:
             self._metrics.clear()
 
     def close(self) -> None:
-        """End what is folded beside; how far it came is kept."""
+        """Stop folding in the background; checkpoints keep what was done."""
         with self.lock:
-            begun, self._begun = self._begun, []
+            started, self._started = self._started, []
             self._replays.clear()
-        for one in begun:
+        for one in started:
             one.join()
 
+    # -- read by searches ---------------------------------------------------------------------
+
     def weights(self, profile: str, space: SpaceRow) -> NDArray[np.float64] | None:
-        """One weight a word; None where nothing was learned, so that all count alike."""
+        """Return one weight per word; None where nothing was learned and all count alike."""
         return self.weights_now(profile, space)[0]
 
     def weights_now(self, profile: str, space: SpaceRow) -> tuple[NDArray[np.float64] | None, int]:
-        """The weights to rank by, and how many items they are behind."""
+        """Return the weights to rank by, and how many items they are behind."""
         if not space.row_format.learns_weights:
             return None, 0
         with self.lock:
             if not self.history(profile).items:
                 return None, 0
-            found = self.answer(profile, space)
+            found = self.state_now(profile, space)
         return found.state.weights, found.behind
 
     def metric(self, profile: str, space: Space) -> LocalMetric | None:
-        """What judged pairs teach a space around each query; None where nothing was learned."""
+        """Return the metric learned in a dense space; None where nothing was learned."""
         if not (space.learns_pairs and space.generation):
             return None
         metric = self._pair_fold(profile, space).metric
         return metric if len(metric) else None
 
-    def pair_figures(self, profile: str, space: Space) -> PairFigures | None:
-        """What that amounts to; None where nothing was learned."""
-        with self.lock:
-            if self.metric(profile, space) is None:
-                return None
-            return self._pair_fold(profile, space).figures()
-
     def figures(self, profile: str, space: Space | None) -> Figures:
-        """Sum up a profile in the space that it is taught in."""
+        """Return the figures of a profile in the space it learns in."""
         with self.lock:
             history = self.history(profile)
             judgements = sum(item.kind in (JUDGE, COMPARE) for item in history.items)
-        if space is None:
-            return Figures(judgements)
-        if space.learns_pairs:
-            return self._figures_of_pairs(judgements, profile, space)
-        if not history.items:
-            return Figures(judgements, space=space.name)
-        state = self.answer(profile, space).state
+            if space is None:
+                return Figures(judgements)
+            found = Figures(judgements, space=space.name)
+            if space.learns_pairs:
+                found = replace(found, units="directions")
+                if self.metric(profile, space) is None:
+                    return found
+                pairs = self._pair_fold(profile, space).figures()
+                found = replace(found, changed=pairs.changed)
+                if pairs.agreement is None:
+                    return found
+                learned, plain, asked = pairs.agreement
+                return replace(
+                    found, agreement=learned, agreement_plain=plain, triplets=asked,
+                    gains=pairs.gains,
+                )  # fmt: skip
+            if not history.items:
+                return found
+            state = self.state_now(profile, space).state
         asked = state.asked
         return Figures(
             judgements,
@@ -161,24 +163,8 @@ class ProfileStates:
             gains=state.gains,
         )
 
-    def _figures_of_pairs(self, judgements: int, profile: str, space: Space) -> Figures:
-        found = self.pair_figures(profile, space)
-        made = Figures(judgements, space=space.name, units="directions")
-        if found is None:
-            return made
-        made = replace(made, changed=found.changed)
-        if found.agreement is None:
-            return made
-        learned, plain, asked = found.agreement
-        return replace(
-            made, agreement=learned, agreement_plain=plain, triplets=asked, gains=found.gains
-        )
-
     def ask(self, profile: str, space: Space, row: NDArray[np.float32]) -> NDArray[np.float32]:
-        """A query's row in a dense space as judged pairs ask it.
-
-        Under the lock: a judgement in another thread changes the lessons.
-        """
+        """Return a query's row in a dense space, changed by the metric."""
         with self.lock:
             metric = self.metric(profile, space)
             return row if metric is None else metric.ask(row)
@@ -190,32 +176,88 @@ class ProfileStates:
         row: NDArray[np.float32],
         parts: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """What parts that add up to a query's row add to what :meth:`ask` makes of it."""
+        """Return what parts that sum to a query's row contribute to :meth:`ask` of it."""
         with self.lock:
             metric = self.metric(profile, space)
             return parts if metric is None else metric.ask_parts(row, parts)
+
+    def verdicts(self, profile: str, subject: int) -> Verdicts:
+        """Return the pictures liked and disliked for a query."""
+        with self.lock:
+            return self.history(profile).verdicts(subject)
+
+    def contradictions(self, profile: str, judgement: int) -> list[int]:
+        """Return the earlier judgements that a judgement contradicts, at least in part."""
+        with self.lock:
+            return self.history(profile).contradicted_by(judgement)
+
+    def rows(self, space: SpaceRow, subjects: Iterable[int]) -> Any:
+        """Return the codes of subjects as a matrix, by ascending subject (sums need an order)."""
+        found = log_tables.codes(self._store, space.name, space.generation, subjects)
+        blobs = [found[subject] for subject in sorted(found)]
+        return space.row_format.unpack(blobs, space.width)
+
+    # -- folding ------------------------------------------------------------------------------
+
+    def fold_in_use(self, profile: str) -> None:
+        """Learn what the log has more, or start that, so that the next search finds it done."""
+        for space in self._in_use(profile):
+            self.state_now(profile, space)
+        for space in open_spaces(self._store).values():
+            if (metric := self.metric(profile, space)) is not None:
+                metric.used_prior()
+
+    def behind(self, profile: str) -> int:
+        """Return how many items are still being folded in the background."""
+        ranked = (space for space in self._ranked_by(profile) if space.generation)
+        return max((self.weights_now(profile, space)[1] for space in ranked), default=0)
+
+    def settle(self, profile: str, report: Report = silent) -> None:
+        """Wait until everything in effect is learned, in every space in use."""
+        for space in self._in_use(profile):
+            self.state(profile, space, report)
+
+    def _ranked_by(self, profile: str) -> list[Space]:
+        """Return the spaces that a profile ranks by."""
+        spaces = open_spaces(self._store)
+        built_in = built_in_similarities(spaces, self._store.setting("default_similarity"))
+        base = log_tables.profiles(self._store)[profile].base
+        return [spaces[name] for name in built_in.get(base, built_in[DEFAULT]).spaces]
+
+    def _in_use(self, profile: str) -> list[Space]:
+        """Return sparse spaces that a profile ranks by, or whose weights were read before.
+
+        Others are folded when they are read: most profiles rank by a dense space, and the kernels
+        of this fold take a second to load.
+        """
+        used = {space.name for space in self._ranked_by(profile)}
+        used |= {name for of, name in (*self._states, *self._replays) if of == profile}
+        return [
+            space
+            for space in open_spaces(self._store).values()
+            if space.row_format.learns_weights and space.generation and space.name in used
+        ]
 
     def _pair_fold(self, profile: str, space: Space) -> PairFold:
         with self.lock:
             history = self.history(profile)
             key, made_in = (profile, space.name), self.conditions(space)
-            kept = self._metrics.get(key)
+            # Removed while it changes: a fold that fails must not leave a half-made state.
+            kept = self._metrics.pop(key, None)
             if kept is None or kept.made_in != made_in:
                 kept = PairFold(made_in, LocalMetric(space.width, space.pair_scale()))
-            # Taken out while it changes: a fold that fails must not leave half of itself behind.
-            self._metrics.pop(key, None)
             kept.update(self._store, space, history)
             self._metrics[key] = kept
             return kept
 
     def state(self, profile: str, space: SpaceRow, report: Report = silent) -> ProfileState:
-        """The fold of everything that stands, in one sparse space, however long it takes.
+        """Return the fold of everything in effect, however long it takes.
 
-        Not to be called with the lock held: what is folded beside needs it.
+        The caller must not hold the lock: folding in the background needs it.
         """
         while True:
             with self.lock:
-                found = self.answer(profile, space)
+                found = self.state_now(profile, space)
                 running = self._replays.get((profile, space.name))
             if running is None:
                 return found.state
@@ -223,76 +265,76 @@ class ProfileStates:
                 done = running.folded
                 report(Progress("learning judgements", done, done + self._left(running)))
 
-    def answer(self, profile: str, space: SpaceRow) -> Answer:
-        """What can be ranked by now: the fold of everything that stands, where little is missing.
+    def state_now(self, profile: str, space: SpaceRow) -> StateNow:
+        """Return the fold of everything in effect, if few items are missing.
 
-        Else the state of before, while the rest is folded beside.
+        Else the previous state, while the rest is folded in the background.
         """
         with self.lock:
             history = self.history(profile)
             key, made_in = (profile, space.name), self.conditions(space)
             running = self._running(key, history, made_in)
             if running is not None:
-                return Answer(running.before, self._left(running))
-            # Taken out while it changes: a fold that fails must not leave half of itself behind.
+                return StateNow(running.previous, self._left(running))
+            # Removed while it changes: a fold that fails must not leave a half-made state.
             kept = self._states.pop(key, None)
-            state = self._begin(space, history, kept, made_in)
+            n = 0 if kept is None else kept.state.n_items
+            if kept and kept.made_in == made_in and history.digests[n : n + 1] == [kept.digest]:
+                state = kept.state
+            else:
+                state = self.begin(space, history)
             if self._upto is None and len(history.items) - state.n_items > AT_ONCE:
-                before, digest = self._before(space, history, state, kept, made_in)
-                running = Replay(self, profile, space, made_in, state, before, digest)
+                previous, digest = self._previous(space, history, state, kept, made_in)
+                running = Replay(self, profile, space, made_in, state, previous, digest)
                 self._replays[key] = running
-                self._begun = [one for one in self._begun if not one.is_over] + [running]
+                self._started = [one for one in self._started if not one.is_over] + [running]
                 running.start()
-                return Answer(before, self._left(running))
+                return StateNow(previous, self._left(running))
             for stop in checkpoint_stops(state.n_items, len(history.items)):
                 done = state.n_items
-                self.fold(state, space, history, stop)
+                self.fold_items(state, space, history.items[done:stop])
                 if stop // CHECKPOINT_EVERY > done // CHECKPOINT_EVERY:
                     self.checkpoint(space, history, state, made_in)
             self._states[key] = CachedState(made_in, history.digests[-1], state)
-            return Answer(state)
-
-    # -- folded beside ------------------------------------------------------------------------
+            return StateNow(state)
 
     def _running(
         self, key: tuple[str, str], history: History, made_in: tuple[int, int]
     ) -> Replay | None:
-        """What is folded beside for a profile in a space, if it is still wanted."""
+        """Return the replay of a profile in a space, if it is still wanted."""
         running = self._replays.get(key)
         if running is None:
             return None
+        n = running.previous.n_items
+        previous = CachedState(running.made_in, running.previous_digest, running.previous)
         if running.error is not None:
             del self._replays[key]
             raise running.error
         if running.is_over or running.made_in != made_in:
-            running.stop()
-            del self._replays[key]
-            # An old answer is still one.
-            kept = CachedState(running.made_in, running.before_digest, running.before)
-            self._states.setdefault(key, kept)
-            return None
-        n = running.before.n_items
-        near = len(history.items) - n <= AT_ONCE
-        if near and history.digests[n : n + 1] == [running.before_digest]:
-            # What was taken back came back: the state of before goes on.
-            running.stop()
-            del self._replays[key]
-            self._states[key] = CachedState(made_in, running.before_digest, running.before)
-            return None
-        return running
+            self._states.setdefault(key, previous)
+        elif len(history.items) - n <= AT_ONCE and history.digests[n : n + 1] == [
+            running.previous_digest
+        ]:
+            # What was taken back is in effect again: the previous state fits.
+            self._states[key] = previous
+        else:
+            return running
+        running.stop()
+        del self._replays[key]
+        return None
 
     def _left(self, running: Replay) -> int:
         with self.lock:
             return max(1, len(self.history(running.profile).items) - running.folded)
 
     def finish(self, replay: Replay, history: History, state: ProfileState) -> None:
-        """A replay has come to the end, under the lock: from now on searches use its state."""
+        """Use the state of a replay from now on; it holds the lock."""
         key = replay.profile, replay.space.name
         if self._replays.get(key) is replay:
             del self._replays[key]
             self._states[key] = CachedState(replay.made_in, history.digests[-1], state)
 
-    def _before(
+    def _previous(
         self,
         space: SpaceRow,
         history: History,
@@ -300,14 +342,14 @@ class ProfileStates:
         kept: CachedState | None,
         made_in: tuple[int, int],
     ) -> tuple[ProfileState, bytes]:
-        """What to rank by while much is folded, the nearest to the end that there is.
+        """Return the best state to rank by meanwhile, and the digest of its items.
 
-        And the digest of what it folds; none where it would be folded otherwise now.
+        The digest is empty where its items would be folded differently now.
         """
         if kept is not None and kept.made_in[0] == made_in[0] and kept.state is not state:
             return kept.state, kept.digest if kept.made_in == made_in else b""
-        # This process has none: the one that was kept last, of whatever history.
-        digest = self._answer_kept(history.profile, space)
+        # This process has none: the last complete state that was stored, of whatever history.
+        digest = self._last_complete(history.profile, space)
         blob = None
         if digest is not None:
             blob = log_tables.checkpoint(self._store, space.name, space.generation, digest)
@@ -316,105 +358,59 @@ class ProfileStates:
                 found = ProfileState.unpack(blob)
                 if found.n_items >= state.n_items:
                     return found, digest
-        # A copy: the replay goes on with the other.
+        # A copy, since the replay changes the other.
         return ProfileState.unpack(state.pack()), history.digests[state.n_items]
 
-    def behind(self, profile: str) -> int:
-        """Items still to be folded beside before searches rank by all that stands; 0: none."""
-        ranked = (space for space in self._ranked_by(profile) if space.generation)
-        return max((self.weights_now(profile, space)[1] for space in ranked), default=0)
-
-    def settle(self, profile: str, report: Report = silent) -> None:
-        """Wait until everything that stands is learned, in every space that is in use."""
-        for space in self._in_use(profile):
-            self.state(profile, space, report)
-
-    def _ranked_by(self, profile: str) -> list[Space]:
-        """The spaces that a profile ranks by."""
-        spaces = open_spaces(self._store)
-        built_in = built_in_similarities(spaces, self._store.setting("default_similarity"))
-        base = log_tables.profiles(self._store)[profile].base
-        return [spaces[name] for name in built_in.get(base, built_in[DEFAULT]).spaces]
-
-    def _in_use(self, profile: str) -> list[Space]:
-        """Sparse spaces whose weights a profile ranks by, or somebody has asked for here.
-
-        Others are folded when somebody asks: most profiles rank by a space that learns otherwise,
-        and the kernels of this one take a second to load.
-        """
-        ranked = {space.name for space in self._ranked_by(profile)}
-        held = {name for of, name in (*self._states, *self._replays) if of == profile}
-        return [
-            space
-            for space in open_spaces(self._store).values()
-            if space.row_format.learns_weights and space.generation and space.name in ranked | held
-        ]
-
     def is_past(self, space: SpaceRow) -> bool:
-        """Whether a later generation is the live one now, or the space is gone."""
+        """Return whether a later generation is live, or the space is gone."""
         live = self._store.spaces().get(space.name)
         return live is None or live.generation > space.generation
 
     def conditions(self, space: SpaceRow) -> tuple[int, int]:
-        """What a fold in a space is good for: its generation, and the codes it has now."""
+        """Return what a fold depends on but its items: the generation, and refills of codes."""
         return space.generation, self._store.setting(refill_setting(space.name), 0)
 
-    def _begin(
-        self, space: SpaceRow, history: History, kept: CachedState | None, made_in: tuple[int, int]
-    ) -> ProfileState:
-        """The longest beginning of a history that is folded already."""
-        if kept is not None and kept.made_in == made_in:
-            n = kept.state.n_items
-            if history.digests[n : n + 1] == [kept.digest]:
-                return kept.state
-        return self.begin(space, history)
-
     def begin(self, space: SpaceRow, history: History) -> ProfileState:
-        """The longest beginning of a history that the catalog has folded."""
+        """Return the longest beginning of a history that has a checkpoint."""
         place = {digest: n for n, digest in enumerate(history.digests)}
         saved = log_tables.checkpoints(self._store, space.name, space.generation)
         fitting = [key for key in saved if key in place]
         for key in sorted(fitting, key=place.__getitem__, reverse=True):
             blob = log_tables.checkpoint(self._store, space.name, space.generation, key)
-            # What a checkpoint holds can be folded again: a damaged one is only slower.
+            # A damaged checkpoint costs only time.
             with suppress(DamagedCollection):
                 if blob is not None:
                     return ProfileState.unpack(blob)
         return ProfileState(space.width)
-
-    def fold(self, state: ProfileState, space: SpaceRow, history: History, stop: int) -> None:
-        """Fold the items it lacks of the first ``stop``."""
-        self.fold_items(state, space, history.items[state.n_items : stop])
 
     def fold_items(
         self,
         state: ProfileState,
         space: SpaceRow,
         items: Sequence[Item],
-        breathe: Callable[[], None] = lambda: None,
+        after_each: Callable[[], None] = lambda: None,
     ) -> None:
-        """Fold some items more, codes read some hundred at a time; between two it breathes."""
+        """Fold more items, reading the codes of some hundred at once."""
         store, name, generation = self._store, space.name, space.generation
-        for start in range(0, len(items), _CHUNK):
-            chunk = items[start : start + _CHUNK]
-            subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-            codes = log_tables.codes(store, name, generation, subjects)
+        for start in range(0, len(items), CHUNK):
+            chunk = items[start : start + CHUNK]
+            codes = item_codes(store, space, chunk)
             for item in chunk:
                 state.fold(
                     item, codes, lambda n: log_tables.imported_weights(store, n, name, generation)
                 )
-                breathe()
+                after_each()
 
     def relearn(self, profile: str, space: SpaceRow) -> None:
-        """Fold everything from the first line; what is in use must come out again."""
+        """Fold everything from the first line, and check that it equals what is in use."""
         while True:
             self.state(profile, space)
             with self.lock:
-                used = self.answer(profile, space)
-                if used.behind:  # another thread took something back in this very moment
+                used = self.state_now(profile, space)
+                if used.behind:  # another thread took something back just now
                     continue
                 history, anew = self.history(profile), ProfileState(space.width)
-                self.fold(anew, space, history, len(history.items))
+                self.fold_items(anew, space, history.items)
                 if not np.array_equal(anew.weights, used.state.weights):
                     raise DamagedCollection(
                         f"profile {profile!r}: the log says otherwise than its checkpoints; "
@@ -424,12 +420,15 @@ class ProfileStates:
                 return
 
     def relearn_pairs(self, profile: str, space: Space) -> None:
-        """Take in every judged pair again; the same lessons must come out."""
+        """Learn every training pair again, and check that it equals what is in use."""
+
+        def keys(metric: LocalMetric | None) -> list[bytes]:
+            return [] if metric is None else [lesson.key for lesson in metric.lessons]
+
         with self.lock:
             used = self.metric(profile, space)
             self._metrics.pop((profile, space.name), None)
-            anew = self.metric(profile, space)
-            if _lesson_keys(anew) != _lesson_keys(used):
+            if keys(self.metric(profile, space)) != keys(used):
                 raise DamagedCollection(
                     f"profile {profile!r}: the log says otherwise than what was in use"
                 )
@@ -444,97 +443,59 @@ class ProfileStates:
         made_in: tuple[int, int] | None = None,
         *,
         digest: bytes | None = None,
-        is_answer: bool = True,
+        complete: bool = True,
     ) -> None:
-        """Keep the state in the catalog, and thin what is kept.
+        """Store a state in the catalog, and delete checkpoints that are no longer useful.
 
-        Not if codes came in since ``made_in``: others would then go on from a fold without them.
-        ``digest`` names what is folded, where the history may have changed since.
-        ``is_answer``: searches may rank by it from now on, also while something is folded anew.
+        Nothing is stored if codes came in since ``made_in``, or if the items are no longer those
+        of ``digest``.  ``complete``: searches may rank by it, also while a fold is running.
         """
         if self._store.read_only:
             return
         name, generation = space.name, space.generation
-        # Under the lock, and before the transaction: first the one, then the other, everywhere.
+        # Lock order, everywhere: the states first, then the catalog.
         with self.lock:
             n, digests = state.n_items, history.digests
             if digest is not None and digests[n : n + 1] != [digest]:
                 return
             place = {digest: i for i, digest in enumerate(digests)}
             kept = log_tables.checkpoints(self._store, name, generation)
-            ours = {key: place[key] for key in kept if key in place}
-            ages = {n - at: key for key, at in ours.items() if at < n}
-            worth = ages_to_keep(ages)
-            dropped = {key for age, key in ages.items() if age not in worth}
-            if len(kept) > MANY:
-                dropped |= set(kept) - set(place) - self._fitting()
-            dropped -= self._answers_kept(space)
+            ages = {n - place[key]: key for key in kept if key in place and place[key] < n}
+            useful = ages_to_keep(ages)
+            dropped = {key for age, key in ages.items() if age not in useful}
+            profiles = list(log_tables.profiles(self._store))
+            if len(kept) > MAX_CHECKPOINTS:
+                # Undone pasts leave checkpoints that fit no profile.
+                fitting = set().union(*(self.history(one).digests for one in profiles))
+                dropped |= set(kept) - set(place) - fitting
+            dropped -= {one for p in profiles if (one := self._last_complete(p, space)) is not None}
             key, blob = digests[n], state.pack()
         with self._store.write() as c:
             if made_in is not None and (self.is_past(space) or made_in != self.conditions(space)):
                 return
             log_tables.put_checkpoint(c, name, generation, key, n, blob)
-            if is_answer:
-                self._keep_answer(c, history.profile, space, key)
+            if complete:
+                self._set_last_complete(c, history.profile, space, key)
             log_tables.drop_checkpoints(c, name, generation, dropped)
 
-    def _fitting(self) -> set[bytes]:
-        """Beginnings of every profile as it stands; undone pasts leave checkpoints of others."""
-        return set().union(
-            *(self.history(name).digests for name in log_tables.profiles(self._store))
-        )
+    def _last_complete(self, profile: str, space: SpaceRow) -> bytes | None:
+        """Return the digest of the last complete state of a profile that was stored."""
+        found = self._store.setting(complete_setting(profile, space.name), {})
+        digest = found.get(str(space.generation))
+        return None if digest is None else bytes.fromhex(digest)
 
-    def _answer_kept(self, profile: str, space: SpaceRow) -> bytes | None:
-        """The history whose checkpoint was the last that all of a profile had come to."""
-        kept = self._store.setting(answer_setting(profile, space.name), {})
-        found = kept.get(str(space.generation))
-        return None if found is None else bytes.fromhex(found)
-
-    def _answers_kept(self, space: SpaceRow) -> set[bytes]:
-        found = (self._answer_kept(name, space) for name in log_tables.profiles(self._store))
-        return {digest for digest in found if digest is not None}
-
-    def _keep_answer(self, c: Transaction, profile: str, space: SpaceRow, digest: bytes) -> None:
-        key = answer_setting(profile, space.name)
-        kept = self._store.setting(key, {})
-        # A generation that is being built has its own; those before the live one are gone.
+    def _set_last_complete(
+        self, c: Transaction, profile: str, space: SpaceRow, digest: bytes
+    ) -> None:
+        key = complete_setting(profile, space.name)
+        # A generation that is being built has its own; those before the live one are deleted.
         live = self._store.spaces()[space.name].generation
-        kept = {number: one for number, one in kept.items() if int(number) >= live}
+        kept = {n: one for n, one in self._store.setting(key, {}).items() if int(n) >= live}
         put_setting(c, key, kept | {str(space.generation): digest.hex()})
-
-    def fold_in_use(self, profile: str) -> None:
-        """Learn what the log has more, so that the next search finds it done, or under way."""
-        for space in self._in_use(profile):
-            self.answer(profile, space)
-        for space in open_spaces(self._store).values():
-            if (metric := self.metric(profile, space)) is not None:
-                metric.used_prior()
-
-    def contradictions(self, profile: str, judgement: int) -> list[int]:
-        """Earlier judgements of which a judgement says the opposite, in part at least."""
-        with self.lock:
-            return self.history(profile).contradicted_by(judgement)
-
-    def verdicts(self, profile: str, subject: int) -> Verdicts:
-        """What stands about a query."""
-        with self.lock:
-            return self.history(profile).verdicts(subject)
-
-    # -- what a search asks -------------------------------------------------------------------
-
-    def rows(self, space: SpaceRow, subjects: Iterable[int]) -> Any:
-        """Codes of subjects as a matrix, by ascending subject: the order is part of the sum."""
-        found = log_tables.codes(self._store, space.name, space.generation, subjects)
-        blobs = [found[subject] for subject in sorted(found)]
-        return space.row_format.unpack(blobs, space.width)
-
-
-def _lesson_keys(metric: LocalMetric | None) -> list[bytes]:
-    return [] if metric is None else [lesson.key for lesson in metric.lessons]
 
 
 def checkpoint_stops(done: int, until: int) -> list[int]:
-    """Where a fold pauses for a checkpoint: ever closer to its end, so that an undo finds one."""
+    """Return where a fold stores checkpoints: closer towards its end, so that an undo finds one."""
     found, gap = [until] if until > done else [], CHECKPOINT_EVERY
     while until - gap > done:
         found.append(until - gap)
@@ -543,10 +504,9 @@ def checkpoint_stops(done: int, until: int) -> list[int]:
 
 
 def ages_to_keep(ages: Iterable[int]) -> set[int]:
-    """Ages worth keeping: the oldest of each half doubling, so that any undo replays little.
+    """Return the ages worth keeping: the oldest of each half doubling, so any undo replays little.
 
-    The oldest, because it is the one that grows into the next half: were the youngest kept, none
-    would ever get old.
+    The oldest, because it grows into the next half; of the youngest none would ever get old.
     """
 
     def step(age: int) -> tuple[int, bool]:
@@ -557,10 +517,10 @@ def ages_to_keep(ages: Iterable[int]) -> set[int]:
 
 
 def refill_setting(space: str) -> str:
-    """The setting that counts how often codes were filled in after the judgements."""
+    """Return the setting that counts how often codes were added after the judgements."""
     return f"filled:{space}"
 
 
-def answer_setting(profile: str, space: str) -> str:
-    """The setting that names the checkpoint to rank by while much is folded, by generation."""
+def complete_setting(profile: str, space: str) -> str:
+    """Return the setting with the digest of the last complete state, by generation."""
     return f"answer:{space}:{profile}"
