@@ -36,7 +36,6 @@ METHODS = [
     {"blas_threads", "prefetch", "estimators", "sparse_rows"},
     {"kernels", "validation", "durable_files", "memory"},
     {"_kernel_cache"},
-    {"_kernel_sources"},
     {"errors", "lazy_imports"},
     {"lazy_exports", "_version"},
 ]

@@ -54,8 +54,8 @@ def test_the_same_length(width: int) -> None:
 
 
 def test_many_numbers_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
-    assert _kernels.is_few(_kernels.MOST_WITHOUT)
-    assert not _kernels.is_few(_kernels.MOST_WITHOUT + 1)
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
-    assert not _kernels.is_few(1)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
+    assert _kernels.prefer_numpy(_kernels.NUMPY_LIMIT)
+    assert not _kernels.prefer_numpy(_kernels.NUMPY_LIMIT + 1)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: True)
+    assert not _kernels.prefer_numpy(1)

@@ -18,7 +18,7 @@ METRICS: tuple[Metric, ...] = ("ip", "l2")
 @pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "without"])
 def compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Few rows are scored without a kernel where none was called yet: everything holds for both."""
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: request.param)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: request.param)
 
 
 def by_definition(row: np.ndarray, query: np.ndarray, metric: Metric) -> np.float32:

@@ -37,7 +37,7 @@ def pictures(seed: int, n: int, width: int, density: float, kind: Any) -> Any:
 def learned(X: Any, lessons: Any, method: str, options: dict[str, Any], without: bool) -> SOLIS:
     learner = SOLIS(method, **options).begin(X.shape[1])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_kernels, "have_compiler", lambda: not without)
+        patch.setattr(_kernels, "numba_loaded", lambda: not without)
         patch.setattr(few, "_learned", 0)
         for triplets, weights in lessons:
             learner.partial_fit(X, triplets, weights)
@@ -87,7 +87,7 @@ def test_a_judgement_teaches_the_same(seed: int, n_liked: int, n_disliked: int) 
     for without in (True, False):
         learner = profile_learner().begin(60)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_kernels, "have_compiler", lambda without=without: not without)
+            patch.setattr(_kernels, "numba_loaded", lambda without=without: not without)
             for judgement in range(3):
                 X = pictures(seed + judgement, 1 + n_liked + n_disliked + 4, 60, 0.3, np.float32)
                 triplets = judgement_triplets(n_liked, n_disliked, seed=judgement)
@@ -125,11 +125,11 @@ def test_margins_are_added_up_in_the_same_order(seed: int, method: str, start: s
 def test_many_triplets_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long log is learned judgement by judgement; each alone would be few."""
     monkeypatch.setattr(few, "_learned", 0)
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
     assert few.are_few(few.MOST_LEARNED - 1)
     assert not few.are_few(2)
     assert few.are_few(1)
     assert not few.are_few(1)
     monkeypatch.setattr(few, "_learned", 0)
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: True)
     assert not few.are_few(1)

@@ -100,7 +100,7 @@ def test_a_search_without_kernels_is_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command found without a compiler what this process finds with one, to the bit."""
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: True)
     for by in ("given", "sparse", "fit"):
         printed, _, _ = run(folder, "search", "5", "--by", by, "--json")
         with Collection.open(folder / "photos.lw") as col:
@@ -127,7 +127,7 @@ def test_a_young_collection_learns_without_kernels(
         _, _, loaded = run(tmp_path, *command.split())
         assert loaded.isdisjoint({"numba", "llvmlite"}), command
     printed, _, _ = run(tmp_path, "search", "5", "--json")
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: True)
     with Collection.open(tmp_path / "photos.lw") as col:
         found = [(hit["id"], hit["score"]) for hit in json.loads(printed)["hits"]]
         hits = col.search(5)

@@ -34,7 +34,7 @@ METRICS = ("cosine", "ip", "l2")
 @pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "without"])
 def compiler(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Few rows are searched without a kernel where none was called yet: all holds for both."""
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: request.param)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: request.param)
 
 
 @pytest.fixture

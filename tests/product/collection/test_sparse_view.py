@@ -76,7 +76,7 @@ def same(one: SparseView, other: SparseView) -> None:
 
 def test_both_ways_through_a_life(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def view(compiler: bool) -> SparseView:
-        monkeypatch.setattr(_kernels, "have_compiler", lambda: compiler)
+        monkeypatch.setattr(_kernels, "numba_loaded", lambda: compiler)
         return SparseView(store, open_spaces(store)["mine"])
 
     few = view(False)
@@ -86,19 +86,19 @@ def test_both_ways_through_a_life(store: Store, monkeypatch: pytest.MonkeyPatch)
     same(few, view(True))
     put(store, 5, 2)
     replace(store, ids[2], [1, 4, 7])
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
     few.update(store)
     same(few, view(True))
     with store.write() as c:
         change.remove_images(c, [ids[0], ids[5]])
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
     few.update(store)
     same(few, view(True))
     assert isinstance(few._rows(), FewRows)
     # Once kernels are there anyway, an index answers; so it does for whoever asks for it.
     asked_for = view(False)
     assert len(asked_for.index) == len(few)
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: True)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: True)
     few.update(store)
     for one in (few, asked_for):
         assert isinstance(one._rows(), InvertedIndex)
@@ -109,7 +109,7 @@ def test_somebody_asks_for_the_index_while_rows_come_in(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An update that has begun with few rows ends before they are moved into the index."""
-    monkeypatch.setattr(_kernels, "have_compiler", lambda: False)
+    monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
     put(store, 6, 1)
     view = SparseView(store, open_spaces(store)["mine"])
     put(store, 4, 2)

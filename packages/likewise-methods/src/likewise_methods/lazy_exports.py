@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-
-# When Likewise was first imported: a source written later is not the one that runs.
-OPENED = time.time()
 
 
 def lazy_exports(

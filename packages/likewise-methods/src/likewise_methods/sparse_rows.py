@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.kernels import is_few, kernel
+from likewise_methods.kernels import kernel, prefer_numpy
 from likewise_methods.lazy_imports import sparse as sp
 from likewise_methods.validation import as_array
 
@@ -111,7 +111,7 @@ def canonical_rows(
         )
     if not (ends.dtype.isnative and words.dtype.isnative):
         ends, words = ends.astype(np.int64), words.astype(np.int64)
-    inspect = _inspect_few if is_few(len(values)) else _inspect
+    inspect = _inspect_few if prefer_numpy(len(values)) else _inspect
     faults = inspect(ends, words, values, width, peak)
     if faults & _UNSOUND or len(ends) != n + 1:
         raise InvalidInput(f"{name} is not a sound CSR matrix: its indices are out of range")

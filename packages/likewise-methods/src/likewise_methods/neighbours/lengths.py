@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise_methods.kernels import is_few, kernel
+from likewise_methods.kernels import kernel, prefer_numpy
 from likewise_methods.neighbours.few import shorten
 
 
@@ -41,7 +41,7 @@ def unit_length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     made: NDArray[np.float32] = np.array(rows, np.float32, order="C")
-    if is_few(made.size):
+    if prefer_numpy(made.size):
         shorten(made)
     else:
         _shorten(made)

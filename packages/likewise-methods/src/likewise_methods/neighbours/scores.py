@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise_methods.kernels import is_few, kernel
+from likewise_methods.kernels import kernel, prefer_numpy
 from likewise_methods.neighbours.exact import Exact
 from likewise_methods.neighbours.few import inner_products, minus_distances
 from likewise_methods.neighbours.protocol import Metric
@@ -80,7 +80,7 @@ def row_scores(rows: Rows, places: Places, query: Rows, metric: Metric) -> Rows:
     [-5.0, -5.0]
     """
     wide = query.astype(np.float64)
-    if is_few(len(places) * len(query)):
+    if prefer_numpy(len(places) * len(query)):
         made = (minus_distances if metric == "l2" else inner_products)(rows[places], wide)
     else:
         made = np.empty(len(places))

@@ -42,7 +42,7 @@ def are_few(n_triplets: int) -> bool:
     They are counted from call to call: whoever folds a long log asks judgement by judgement.
     """
     global _learned
-    if _kernels.have_compiler() or _learned + n_triplets > MOST_LEARNED:
+    if _kernels.numba_loaded() or _learned + n_triplets > MOST_LEARNED:
         return False
     _learned += n_triplets
     return True

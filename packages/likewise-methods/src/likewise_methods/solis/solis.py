@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import check_is_fitted
-from likewise_methods.kernels import is_few
+from likewise_methods.kernels import prefer_numpy
 from likewise_methods.solis import few
 from likewise_methods.solis.base import OnlineLearner, Saved, scatter
 from likewise_methods.solis.margin_kernels import new_work
@@ -228,7 +228,7 @@ class SOLIS(OnlineLearner):
     def _offsets(self, words: Any, n: int) -> Floats:
         """The offsets of n words now: those of a list, or of a slice, which then takes all."""
         kept = self._state, self._counters, self._rule, self._cost
-        if is_few(n):
+        if prefer_numpy(n):
             return few.offsets(self._method, words, *kept)
         out = np.empty(n)
         code = list(METHODS).index(self._method)

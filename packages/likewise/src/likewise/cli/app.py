@@ -51,7 +51,7 @@ from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
 from likewise.plugins import COMMANDS, load, load_all, points_of
-from likewise_methods.kernels import tell_before_compiling
+from likewise_methods.kernels import call_before_compile
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -134,7 +134,7 @@ def main() -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A log needs no such line, and a program that reads errors none that is no error.
     if sys.stderr.isatty():
-        tell_before_compiling(_say_preparing)
+        call_before_compile(_say_preparing)
     sys.argv[1:] = read_minus_words(sys.argv[1:])
     read_plain_values()
     try:

@@ -20,7 +20,7 @@ from likewise.errors import CollectionError
 from likewise.spaces.base import Space
 from likewise.spaces.graphs import open_graph
 from likewise.spaces.row_parts import IdPlaces, Ids, RowParts, living
-from likewise_methods.kernels import is_few
+from likewise_methods.kernels import prefer_numpy
 from likewise_methods.neighbours import HNSW, CompactFlat, Metric, row_scores
 
 EXACT_BEYOND = 1000
@@ -182,7 +182,7 @@ class DenseView:
 
     def _from_uncovered(self, row: NDArray[np.float32], k: int) -> Hits:
         """The best of the rows that no graph covers; of few, all, as codes take longer to make."""
-        if self._flat is None and is_few(len(self._rows) * self.space.width):
+        if self._flat is None and prefer_numpy(len(self._rows) * self.space.width):
             places = np.flatnonzero(self._alive)
             values = row_scores(self._rows[places], np.arange(len(places)), row[0], self._metric)
             return self._ids[places], values

@@ -18,7 +18,7 @@ from likewise.catalog.store import Store
 from likewise.spaces.base import Space
 from likewise_methods.coding import BagOfWords
 from likewise_methods.index import NO_ROWS, FewRows, InvertedIndex
-from likewise_methods.kernels import is_few
+from likewise_methods.kernels import prefer_numpy
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
 
@@ -94,7 +94,7 @@ class SparseView:
             self._last_tombstone = dead[-1][0]
         if self._few is None:
             self._index = InvertedIndex.union([*self._sealed, self._fresh])
-        elif not is_few(self._few.n_values):
+        elif not prefer_numpy(self._few.n_values):
             self._index_few(self._few)
 
     def _index_few(self, few: FewRows) -> None:
