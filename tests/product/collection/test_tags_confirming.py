@@ -15,7 +15,7 @@ from likewise.catalog.jobs import Progress
 from likewise.catalog.tag_tables import clean, usable
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
-from likewise.library.keywords import folder_tags, xmp
+from likewise.library import folder_tags, xmp
 from likewise.tags import bulk as bulk_tagging
 from likewise.tags import tag_log
 from likewise.tags.evidence import Evidence

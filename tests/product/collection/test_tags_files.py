@@ -17,9 +17,9 @@ from PIL import Image, PngImagePlugin
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput
 from likewise.images import decode as images
-from likewise.library.keywords import iptc, xmp
-from likewise.library.keywords.embedded import embedded_keywords
-from likewise.library.keywords.folder_tags import folder_names
+from likewise.library import embedded, xmp
+from likewise.library.embedded import embedded_keywords
+from likewise.library.folder_tags import folder_names
 from tests.product.collection.tag_cases import copied, inside, picture
 from tests.product.private import store_of
 
@@ -77,26 +77,26 @@ def test_packets_are_read_from_every_format() -> None:
         "AVIF": saved("AVIF", xmp=packet),
     }
     for name, content in made.items():
-        assert embedded_keywords(images.decode(content).packets) == (
+        assert embedded_keywords(images.decode(content).embedded) == (
             {"xmp": ["sea", "two words"]},
             None,
         )
-        assert images.packets(content) == images.decode(content).packets, name
+        assert images.embedded_metadata(content) == images.decode(content).embedded, name
     for content in (
         with_iptc([b"sea", "Zürich".encode(), "Zürich".encode("cp1252"), b"sea", b""]),
         saved("TIFF", tiffinfo={33723: bytes([28, 2, 25, 0, 3]) + b"sea"}),
     ):
-        found = iptc.keywords(images.decode(content).packets.iptc)
+        found = embedded.iptc_keywords(images.decode(content).embedded.iptc)
         assert found in (["sea", "Zürich"], ["sea"])
-    assert embedded_keywords(images.decode(saved("BMP")).packets) == ({}, None)
+    assert embedded_keywords(images.decode(saved("BMP")).embedded) == ({}, None)
 
 
 @pytest.mark.parametrize("cut", range(0, 40, 3))
 def test_broken_iptc_is_read_as_far_as_it_goes(cut: int) -> None:
     block = b"".join(bytes([28, 2, 25, 0, 4]) + w for w in (b"one ", b"two ", b"long"))
-    assert set(iptc.keywords(block[:cut])) <= {"one", "two", "long"}
-    assert iptc.keywords(bytes([28, 2, 25, 0x80, 9]) + block) == []
-    assert iptc.keywords(bytes([28, 2, 25, 0x80, 2, 0, 3]) + b"sea") == ["sea"]
+    assert set(embedded.iptc_keywords(block[:cut])) <= {"one", "two", "long"}
+    assert embedded.iptc_keywords(bytes([28, 2, 25, 0x80, 9]) + block) == []
+    assert embedded.iptc_keywords(bytes([28, 2, 25, 0x80, 2, 0, 3]) + b"sea") == ["sea"]
 
 
 HOSTILE = {

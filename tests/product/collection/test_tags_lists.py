@@ -9,8 +9,8 @@ import pytest
 
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
-from likewise.library.keywords import folder_tags
-from likewise.library.keywords.folder_tags import folder_names
+from likewise.library import folder_tags
+from likewise.library.folder_tags import folder_names
 from tests.product.collection.tag_cases import copied, inside
 
 

@@ -17,7 +17,7 @@ from PIL import Image
 from likewise.catalog.jobs import lease
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionBusy
-from likewise.library.keywords import xmp, xmp_export
+from likewise.library import sidecars, xmp
 from tests.product.collection.tag_cases import inside, picture
 from tests.product.collection.test_tags_files import DC, RDF, saved, subjects
 
@@ -274,7 +274,7 @@ def test_an_export_that_is_stopped_anywhere(
     col: Collection, home: Path, monkeypatch: pytest.MonkeyPatch, at: int, synced: bool
 ) -> None:
     wanted = ready(col, home)
-    plain, done = xmp_export._replace, 0
+    plain, done = sidecars._replace, 0
 
     def stops(*some: object) -> None:
         nonlocal done
@@ -283,7 +283,7 @@ def test_an_export_that_is_stopped_anywhere(
         plain(*some)  # type: ignore[arg-type]
         done += 1
 
-    monkeypatch.setattr(xmp_export, "_replace", stops)
+    monkeypatch.setattr(sidecars, "_replace", stops)
     if at < 4:
         with pytest.raises(KeyboardInterrupt):
             col.tags.export_xmp()
@@ -297,16 +297,16 @@ def test_an_export_that_is_stopped_anywhere(
 
 KILLED = """
 import os, signal, sys
-from likewise.library.keywords import xmp_export
+from likewise.library import sidecars
 from likewise.collection.collection import Collection
-plain, done = xmp_export._replace, 0
+plain, done = sidecars._replace, 0
 def dies(*some):
     global done
     plain(*some)
     done += 1
     if done == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-xmp_export._replace = dies
+sidecars._replace = dies
 with Collection.open(sys.argv[1]) as col:
     col.tags.export_xmp()
 """
@@ -329,7 +329,7 @@ def test_a_sidecar_that_cannot_be_written_leaves_what_was_known(
     def busy(*_: object) -> None:
         raise OSError(None, "another program made it just now; try again")
 
-    monkeypatch.setattr(xmp_export, "_replace", busy)
+    monkeypatch.setattr(sidecars, "_replace", busy)
     assert len(col.tags.export_xmp().problems) == 1
     monkeypatch.undo()
     # That other program says the same word: it is theirs.

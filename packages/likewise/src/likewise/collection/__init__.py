@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from likewise.learning.models.questions import ComparisonQuestion as ComparisonQuestion
     from likewise.learning.profiles import Version as Version
     from likewise.learning.shares import Share as Share
-    from likewise.library.keywords.tag_files import TagImport as TagImport
-    from likewise.library.keywords.xmp_export import XmpExport as XmpExport
+    from likewise.library.sidecars import XmpExport as XmpExport
+    from likewise.library.tag_files import TagImport as TagImport
     from likewise.search.explain import Explanation as Explanation
     from likewise.search.explain import HeatMap as HeatMap
     from likewise.search.rank import Hit as Hit
@@ -69,8 +69,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "likewise.learning.models.questions": ["ComparisonQuestion"],
         "likewise.learning.profiles": ["Version"],
         "likewise.learning.shares": ["Share"],
-        "likewise.library.keywords.tag_files": ["TagImport"],
-        "likewise.library.keywords.xmp_export": ["XmpExport"],
+        "likewise.library.tag_files": ["TagImport"],
+        "likewise.library.sidecars": ["XmpExport"],
         "likewise.search.explain": ["Explanation", "HeatMap"],
         "likewise.search.rank": ["Hit"],
         "likewise.search.similarities": ["Figures", "Similarity"],

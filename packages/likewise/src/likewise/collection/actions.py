@@ -154,7 +154,7 @@ class Actions:
         return result
 
     def _undo_sidecars(self, row: ActionRow, _: jobs.Report) -> _Result:
-        from likewise.library.keywords.xmp_export import take_back_xmp
+        from likewise.library.sidecars import take_back_xmp
 
         with self._store.lease("undo"):
             done = take_back_xmp(self._store, row.id)

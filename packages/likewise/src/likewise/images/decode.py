@@ -116,7 +116,7 @@ class ImageInfo:
 
 
 @dataclass(frozen=True)
-class Packets:
+class EmbeddedMetadata:
     """What a file carries about its picture, as it stands there: nothing of it is read here."""
 
     xmp: bytes = b""
@@ -132,7 +132,7 @@ class Picture:
 
     pixels: NDArray[np.uint8]
     info: ImageInfo
-    packets: Packets = Packets()
+    embedded: EmbeddedMetadata = EmbeddedMetadata()
 
     @property
     def scale(self) -> float:
@@ -163,13 +163,13 @@ def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
         return info
 
 
-def packets(source: Source, *, max_pixels: int = MAX_PIXELS) -> Packets:
+def embedded_metadata(source: Source, *, max_pixels: int = MAX_PIXELS) -> EmbeddedMetadata:
     """XMP and IPTC inside a file, from its header alone.
 
     A PNG may carry them behind the pixels; there only :func:`decode` finds them.
     """
     with _open_image(source, max_pixels) as (image, _):
-        return _packets(image)
+        return _embedded(image)
 
 
 def recognise(source: Source) -> str:
@@ -258,7 +258,7 @@ def decode(
                 # A PNG may carry its EXIF behind the pixels, where only a full read finds it.
                 info = _info(image, info.source, info.format, info.n_bytes)
             pixels = _three_channels(_sampled(_simple(image), size, extent))
-        return Picture(_upright(pixels, info.orientation), info, _packets(image))
+        return Picture(_upright(pixels, info.orientation), info, _embedded(image))
 
 
 @contextmanager
@@ -467,7 +467,7 @@ def _exif(image: ImageFile.ImageFile, format_: str) -> Image.Exif | None:
     return None
 
 
-def _packets(image: Image.Image) -> Packets:
+def _embedded(image: Image.Image) -> EmbeddedMetadata:
     """The bytes of XMP and IPTC.  Broken metadata never costs a picture."""
     xmp, iptc = b"", b""
     with suppress(Exception):
@@ -486,7 +486,7 @@ def _packets(image: Image.Image) -> Packets:
                 way = "<" if tags.prefix == b"II" else ">"
                 found = (struct.pack(f"{way}{len(found)}I", *found),)
             iptc = found[0] if isinstance(found[0], bytes) else b""
-    return Packets(xmp, iptc)
+    return EmbeddedMetadata(xmp, iptc)
 
 
 def _camera(exif: Image.Exif | None) -> str | None:

@@ -46,8 +46,8 @@ from likewise.ingest.workers import (
     describe_failure,
     n_workers,
 )
-from likewise.library.keywords.folder_tags import follow_folders
-from likewise.library.keywords.sidecars import follow_sidecars
+from likewise.library.folder_tags import follow_folders
+from likewise.library.sidecars import follow_sidecars
 from likewise.spaces import rows as space_rows
 from likewise.spaces.base import Space
 from likewise.spaces.graphs import graphs_to_grow, grow_graphs

@@ -18,8 +18,7 @@ from likewise.images.decode import ImageInfo, decode
 from likewise.ingest.pool import Failure, Workers, default_workers
 from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.ingest.walk import Candidate
-from likewise.library.keywords.embedded import embedded_keywords
-from likewise.library.keywords.xmp_rating import embedded_rating
+from likewise.library.embedded import embedded_keywords, embedded_rating
 from likewise.spaces.base import Space, decode_size
 from likewise.spaces.registry import SpaceSet
 from likewise.vision.deep.errors import UnusableModel
@@ -119,8 +118,8 @@ def _describe(task: DescribeTask) -> PictureDescription:
     if task.thumbnails is not None and thumbnail is not None:
         put_thumbnail(task.thumbnails, digest, thumbnail, FIRST_SIDE)
         thumbnail = None
-    keywords, remark = embedded_keywords(picture.packets)
-    rating = embedded_rating(picture.packets.xmp)
+    keywords, remark = embedded_keywords(picture.embedded)
+    rating = embedded_rating(picture.embedded.xmp)
     return PictureDescription(
         candidate, None, digest, picture.info, vectors, keywords, remark, rating, thumbnail
     )

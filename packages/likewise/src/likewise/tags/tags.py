@@ -16,7 +16,7 @@ from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import Transaction
 from likewise.catalog.tag_tables import ACCEPT, ACCEPTED, REJECT, USER, TagRow, clean_all, near
 from likewise.errors import CollectionError, InvalidInput, UnknownName
-from likewise.library.keywords import folder_tags, picture_keywords, sidecars, tag_files, xmp_export
+from likewise.library import embedded, folder_tags, sidecars, tag_files
 from likewise.parts import part
 from likewise.search.query import Query, resolve_query
 from likewise.search.views import Views
@@ -340,32 +340,32 @@ class Tags:
         counted = None if levels is None else whole(levels, "levels")
         return folder_tags.set_folders(self._store, counted)
 
-    def read_files(self, *, report: jobs.Report = jobs.silent) -> picture_keywords.KeywordsFound:
+    def read_files(self, *, report: jobs.Report = jobs.silent) -> embedded.KeywordsFound:
         """Read keywords in pictures and sidecars again; ``add`` reads those of new pictures."""
         with self._store.lease("tags read"):
-            found = picture_keywords.reread_keywords(self._store, report)
+            found = embedded.reread_keywords(self._store, report)
             beside = sidecars.follow_sidecars(self._store, every=True)
         return found + beside
 
     def export_xmp(
         self,
-        place: str | os.PathLike[str] = xmp_export.BESIDE,
+        place: str | os.PathLike[str] = sidecars.BESIDE,
         *,
         suggested: bool = False,
         report: jobs.Report = jobs.silent,
-    ) -> xmp_export.XmpExport:
+    ) -> sidecars.XmpExport:
         """Write tags as XMP sidecars, next to the pictures (``"beside"``) or below a folder.
 
         An existing sidecar is merged: everything else in it stays.  ``suggested`` also writes
         suggestions that were not accepted.
         """
-        folder = xmp_export.check_place(place)
+        folder = sidecars.check_place(place)
         with self._store.lease("export"):
-            return xmp_export.export_xmp(self._store, folder, suggested=suggested, report=report)
+            return sidecars.export_xmp(self._store, folder, suggested=suggested, report=report)
 
     def plan_xmp(
-        self, place: str | os.PathLike[str] = xmp_export.BESIDE, *, suggested: bool = False
-    ) -> xmp_export.XmpPlan:
+        self, place: str | os.PathLike[str] = sidecars.BESIDE, *, suggested: bool = False
+    ) -> sidecars.XmpPlan:
         """Return what :meth:`export_xmp` would write, and where."""
-        folder = xmp_export.check_place(place)
-        return xmp_export.plan_xmp(self._store, folder, suggested=suggested)
+        folder = sidecars.check_place(place)
+        return sidecars.plan_xmp(self._store, folder, suggested=suggested)
