@@ -32,7 +32,7 @@ from likewise.errors import ImageError, LikewiseError, UnknownPicture
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.search.explain import HeatMap
+    from likewise.search.explain import Explainer, HeatMap
     from likewise.search.rank import Hit, Hits
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
@@ -133,9 +133,11 @@ def search(
             _check_id(col, one)
         if explain:
             _check_explained(col, by)
-        hits = col.search(one, k, by=by, where=wanted or None, region=part, above=above)
+        resolved = col.searcher.resolve_query(one, part)
+        hits = col.search(resolved, k, by=by, where=wanted or None, above=above)
         asked = _describe_query(col, one, by, part, wanted)
-        answers = _answers(col, one, by, part, hits, explain=explain)
+        explainer = col.searcher.explainer(one, by, part, resolved) if explain and hits else None
+        answers = _answers(col, hits, explainer)
     if sheet is not None:
         _write(sheet, asked, answers)
     if json_:
@@ -341,15 +343,7 @@ def _describe_query(
     )
 
 
-def _answers(
-    col: Collection,
-    query: int | str,
-    by: str,
-    region: tuple[float, float, float, float] | None,
-    hits: list[Hit],
-    *,
-    explain: bool,
-) -> list[Answer]:
+def _answers(col: Collection, hits: list[Hit], explainer: Explainer | None) -> list[Answer]:
     answers = []
     rows = col.pictures.rows(hit.id for hit in hits)
     for hit in hits:
@@ -358,8 +352,8 @@ def _answers(
         why = None
         # One picture that has gone since must not cost the explanation of the others.
         with suppress(ImageError):
-            if explain:
-                why = col.explain(query, hit.id, top=_TOP_WORDS, by=by, region=region)
+            if explainer is not None:
+                why = explainer.explain(hit.id, _TOP_WORDS)
         answers.append(Answer(hit, rows[hit.id], why))
     return answers
 

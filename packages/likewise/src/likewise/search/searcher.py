@@ -141,9 +141,13 @@ class Searcher:
         return max(0, found - len(self._store.hidden()))
 
     def explainer(
-        self, query: Query, by: str = "default", region: Region | None = None
+        self,
+        query: Query,
+        by: str = "default",
+        region: Region | None = None,
+        resolved: ResolvedQuery | None = None,
     ) -> Explainer:
-        """Return what explains hits of a query, as the similarity counts them."""
+        """Return what explains hits of a query; ``resolved`` saves decoding the query again."""
         similarity = self._similarities.find(by)
         space = explaining_space(open_spaces(self._store), similarity)
         if space is None:
@@ -151,7 +155,7 @@ class Searcher:
                 f"{by!r} has no places to explain by: it compares pictures as a whole; "
                 "--by look, deep or words has"
             )
-        resolved = self.resolve_query(query, region)
+        resolved = self.resolve_query(query, region) if resolved is None else resolved
         return Explainer(
             self._views,
             query,
