@@ -1,8 +1,9 @@
 """Tags for a picture from the tagged pictures that reconstruct it (SISO).
 
-A query y is written as a sparse combination of all tagged pictures, min 1/2 |A x - y|^2 +
-gamma |x|_1, and each picture passes its tags on with its coefficient: scores l = L'x
-(docs/methods/siso.md, (1) and (13)).  There is no training; pictures come and go at any time.
+A query y is written as a sparse combination of all tagged pictures, min 1/2 |A x - y|^2 + gamma
+|x|_1, and each picture passes its tags on with its coefficient: scores l = L'x
+(docs/methods/siso.md, (1) and (13)).  Nothing is trained; pictures can be added and removed at any
+time.
 """
 
 from __future__ import annotations
@@ -19,16 +20,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.estimators import Estimator, check_is_fitted
+from likewise_methods.estimators import check_is_fitted
 from likewise_methods.siso.inputs import (
+    Annotator,
     as_ids,
-    as_list,
     as_rows,
     automatic_ids,
     dense,
-    from_matrix,
-    from_names,
-    is_names,
     next_id,
     unit,
 )
@@ -45,68 +43,68 @@ from likewise_methods.validation import check_seed, is_whole, number, one_of, re
 Floats = NDArray[np.float64]
 
 
-class SparseAnnotator(Estimator):
-    """Tagging by sparse reconstruction over all tagged pictures.
+class SparseAnnotator(Annotator):
+    """Tag pictures by sparse reconstruction over all tagged pictures.
 
-    There is no training: pictures come and go at any time.  Rows are scaled to unit length inside.
-    float32 rows are held as such (half the memory, and faster), other numbers as float64.  A
-    C-contiguous ``numpy.memmap`` of either stays on disk and must not change meanwhile; that is
-    of use with "exact" search only, as "lsh" and "hnsw" build their index from a float32 copy of
-    all rows in memory.
+    Nothing is trained: pictures can be added and removed at any time.  Rows are scaled to unit
+    length.  float32 rows are kept as they are (half the memory, and faster), other numbers as
+    float64.  A C-contiguous ``numpy.memmap`` of either type stays on disk and must not change.
+    This helps only the "exact" search: "lsh" and "hnsw" build their index from a float32 copy in
+    memory.
 
-    There is no ``fit_transform``: the pictures would be reconstructed from themselves, each with
-    one coefficient.  ``transform`` gives a sparse matrix whose width changes as pictures come and
-    go, so the annotator has the tags of a transformer but is meant for the end of a pipeline.
+    There is no ``fit_transform``: each picture would be reconstructed from itself alone.  The width
+    of what ``transform`` returns changes as pictures are added and removed, so the annotator
+    belongs at the end of a pipeline.
 
     Parameters
     ----------
     search : {"exact", "lsh", "hnsw"}, default="exact"
-        How columns for the reconstruction are found: by scans of all pictures, or by an index that
-        is asked first.
+        How columns for the reconstruction are found: by scans of all pictures, or by an index
+        first.
     alpha : float, default=0.002
         gamma is alpha times the largest correlation of the query with any picture; between 0 and 1.
     expand : int, default=100
-        About how many pictures join a query's working set in a round.
+        Approximate number of pictures that join a query's working set in a round.
     certify : bool, default=True
-        Whether a closing scan makes the answer of an index the exact lasso; a query for which that
-        scan finds pictures the index had missed stays on scans from then on.  Without, "lsh" and
-        "hnsw" stop when the index finds nothing more (approximate; ``docs/results/siso-speed.md``
-        says what it saves and costs), while "exact" certifies in any case.
+        Whether a final scan turns the answer of an index into the exact lasso.  If that scan finds
+        pictures the index missed, the query continues with scans.  Without it, "lsh" and "hnsw"
+        stop when the index finds nothing more: an approximation (``docs/results/siso-speed.md``
+        has its cost and gain).  "exact" always certifies.
     tol : float, default=1e-4
-        The relative duality gap at which a query is done.
+        The relative duality gap at which a query stops.
     nonnegative : bool, default=False
         Whether coefficients may not be negative.
     scores : {"signed", "positive"}, default="signed"
-        "positive" ignores negative coefficients when tags are scored.
+        "positive" ignores negative coefficients in tag scores.
     n_jobs : int, default=1
         Threads.
     random_state : int, Generator or None, default=None
-        Seeds the hashes of "lsh", whose number suits the pictures there at ``fit``: fit again after
-        large growth.
+        Seeds the hashes of "lsh".  Their number suits the pictures given to ``fit``: fit again
+        after large growth.
 
     Attributes
     ----------
     ids_ : array
-        Ids of the pictures held: the columns of ``transform``.
+        Ids of the pictures: the columns of ``transform``.
     tags_ : list
         Names or numbers of the tags: the columns of ``predict_scores``.
     n_features_in_ : int
         Columns of a row.
     gap_ : array of shape (queries,)
-        (P - D) / P over all pictures for each query of the last call (without ``certify`` it is
-        measured when asked for); adding or removing pictures takes it away.
+        (P - D) / P over all pictures for each query of the last call, computed on first access
+        without ``certify``; absent after pictures are added or removed.
     codes_ : Codes
-        What the solver said about the last call; likewise.
+        The solver's report on the last call; absent in the same cases.
 
     See Also
     --------
-    LinearAnnotator : a linear machine for every tag.
-    MixedAnnotator : both opinions in one score.
+    LinearAnnotator : a linear classifier for every tag.
+    MixedAnnotator : both scores in one.
     likewise_methods.siso.lasso : the solver by itself.
 
     References
     ----------
-    SISO.  Title and authors of its paper are not known to us; the method as it is computed here:
+    SISO (the title and authors of its paper are unknown to us).  The method as computed here:
     docs/methods/siso.md, (1) to (7) and (13), with an index (9) to (12).
 
     Examples
@@ -141,10 +139,8 @@ class SparseAnnotator(Estimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # -- pictures come and go ---------------------------------------------------------------
-
     def fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Forget, then hold these pictures.
+        """Forget all pictures, then add these.
 
         Parameters
         ----------
@@ -163,14 +159,7 @@ class SparseAnnotator(Estimator):
         found = as_rows(X)
         if not len(found):
             raise InvalidInput("X has no rows; at least one tagged picture expected")
-        Y = as_list(Y)
-        by_name = is_names(Y)
-        if by_name:
-            labels, names = from_names(Y, len(found), [])
-        else:
-            labels, names = from_matrix(Y, len(found)), []
-        if not labels.nnz:
-            raise InvalidInput("there are no tags in Y; at least one picture must have one")
+        by_name, labels, names = self._first_tags(Y, len(found))
         own = automatic_ids(0, len(found)) if ids is None else as_ids(ids, len(found))
         pictures = Pictures(found, isinstance(X, np.memmap), own, labels)
         self._by_name, self._names, self._own_ids = by_name, names, ids is not None
@@ -184,7 +173,7 @@ class SparseAnnotator(Estimator):
         return self
 
     def partial_fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Hold more pictures, perhaps with new tags; nothing is computed again.
+        """Add pictures, perhaps with new tags; nothing is computed again.
 
         Parameters
         ----------
@@ -193,8 +182,7 @@ class SparseAnnotator(Estimator):
         Y : 0/1 matrix of shape (n, tags), or list of lists of names
             The tags of each.
         ids : sequence of n ids, optional
-            Without them pictures are numbered on from the largest number ever used, removed ones
-            included.
+            By default numbers after the largest one ever used, removed pictures included.
 
         Returns
         -------
@@ -206,7 +194,7 @@ class SparseAnnotator(Estimator):
         found = as_rows(X, self.n_features_in_)
         if not len(found):
             return self
-        labels, names = self._more_tags(Y, len(found))
+        labels, names = self._more_tags(Y, len(found), self._pictures.labels.shape[1])
         own = self._more_ids(ids, len(found))
         before = self._pictures.dictionary.n
         self._pictures.add(found, isinstance(X, np.memmap), own, labels)
@@ -218,7 +206,7 @@ class SparseAnnotator(Estimator):
         return self
 
     def remove(self, ids: Any) -> Self:
-        """Let go of pictures; tags stay known.
+        """Remove pictures; their tags stay known.
 
         Parameters
         ----------
@@ -236,26 +224,9 @@ class SparseAnnotator(Estimator):
         self._forget_codes()
         return self
 
-    def _more_tags(self, Y: Any, n: int) -> tuple[Any, list[str]]:
-        Y = as_list(Y)
-        by_name = is_names(Y)
-        if by_name and self._by_name:
-            return from_names(Y, n, self._names)
-        if by_name != self._by_name:
-            kinds = ("a matrix", "names")
-            raise InvalidInput(
-                f"Y is {kinds[by_name]}, but fit was given {kinds[self._by_name]}; stay with one"
-            )
-        labels, width = from_matrix(Y, n), self._pictures.labels.shape[1]
-        if labels.shape[1] < width:
-            raise InvalidInput(
-                f"Y has {labels.shape[1]} columns; {width} or more expected, one a tag"
-            )
-        return labels, []
-
     def _more_ids(self, ids: Any, n: int) -> NDArray[Any]:
         if ids is None and self._own_ids:
-            raise InvalidInput("fit was given ids; give them for the new pictures, too")
+            raise InvalidInput("fit was given ids; give them for the new pictures too")
         own = automatic_ids(self._next_id, n) if ids is None else as_ids(ids, n)
         twice = next((i for i in own.tolist() if i in self._pictures.place), None)
         if twice is not None:
@@ -264,31 +235,29 @@ class SparseAnnotator(Estimator):
 
     @property
     def ids_(self) -> NDArray[Any]:
-        """Ids of the pictures held, in the order of the columns of ``transform``."""
-        self._check_fitted()
+        """Ids of the pictures, in the order of the columns of ``transform``."""
+        check_is_fitted(self)
         return np.asarray(self._pictures.ids[self._pictures.alive])
 
     @property
     def tags_(self) -> list[Any]:
         """Names of the tags, or their numbers, in the order of ``predict_scores``."""
-        self._check_fitted()
+        check_is_fitted(self)
         return list(self._names) if self._by_name else list(range(self._pictures.labels.shape[1]))
 
-    # -- codes and tags ---------------------------------------------------------------------
-
     def transform(self, X: Any, without: Any = None) -> Any:
-        """Coefficients of the reconstruction; queries are scaled to unit length.
+        """Return the coefficients of the reconstruction; queries are scaled to unit length.
 
-        A query of zeros has no code and no scores; a warning says which.
+        A query of zeros has no code and no scores; a warning names it.
 
         Parameters
         ----------
         X : array of shape (q, columns)
             Queries.
         without : sequence of ids, optional
-            Pictures that take no part in this call, as if they had been removed: what is found is
-            the exact lasso over the others, and a tagged picture can be asked about as if it were
-            new. Nothing is copied, and columns stay those of ``ids_``.
+            Pictures to leave out of this call, as if they had been removed; so a tagged picture can
+            be asked about as if it were new.  Nothing is copied, and columns stay those of
+            ``ids_``.
 
         Returns
         -------
@@ -297,7 +266,7 @@ class SparseAnnotator(Estimator):
         return self._of_living(self._code(X, without))
 
     def _of_living(self, x: Any) -> Any:
-        """Codes over the pictures held: rows of removed ones, still in their place, left out."""
+        """Return codes without the columns of removed pictures."""
         alive = self._pictures.alive
         if alive.all():
             return x
@@ -306,7 +275,7 @@ class SparseAnnotator(Estimator):
         return sp.csr_array((x.data, column[x.indices], x.indptr), shape=shape)
 
     def predict_scores(self, X: Any, without: Any = None) -> Floats:
-        """Scores: the sum of the coefficients of the pictures that have a tag.
+        """Return each tag's score: the sum of the coefficients of the pictures that have it.
 
         Parameters
         ----------
@@ -322,13 +291,13 @@ class SparseAnnotator(Estimator):
         return self.codes_and_scores(X, without)[1]
 
     def codes_and_scores(self, X: Any, without: Any = None) -> tuple[Any, Floats]:
-        """What ``transform`` and ``predict_scores`` say, of one reconstruction."""
+        """Return what ``transform`` and ``predict_scores`` return, from one reconstruction."""
         x = self._code(X, without)
         passed_on = x.maximum(0) if self.scores == "positive" else x
         return self._of_living(x), np.asarray((passed_on @ self._pictures.labels).toarray())
 
     def tagged(self, ids: Any) -> tuple[Floats, Any]:
-        """Rows of unit length and tags (CSR, columns of ``tags_``) of pictures held."""
+        """Return unit rows and tags (CSR, columns of ``tags_``) of the pictures with these ids."""
         check_is_fitted(self)
         rows = self._pictures.rows_of(ids)
         return self._pictures.dictionary.rows(rows), self._pictures.labels[rows]
@@ -336,9 +305,9 @@ class SparseAnnotator(Estimator):
     def nearest(
         self, x: Any, tags: Sequence[int], k: int = 5, without: Any = None
     ) -> list[list[tuple[Any, float]]]:
-        """(id, cosine) of the k pictures most like one query that have a tag, for each of some.
+        """Return, for each of some tags, the k pictures with it that are most like one query.
 
-        ``tags`` are columns of ``tags_``.
+        ``tags`` are columns of ``tags_``; a picture is given as (id, cosine).
         """
         check_is_fitted(self)
         k, pictures = whole(k, "k"), self._pictures
@@ -360,10 +329,11 @@ class SparseAnnotator(Estimator):
         return found
 
     def predict(self, X: Any, k: int = 5, without: Any = None) -> Any:
-        """The k tags with the highest scores, best first, equal scores by number of the tag.
+        """Return the k tags with the highest scores, best first; ties go to the lower tag
+        number.
 
-        The k best whatever their sign: a tag with a score of zero or less is among them where
-        fewer than k tags are above; ``predict_scores`` tells.
+        Scores of zero or less are among them where fewer than k tags have a higher one; see
+        ``predict_scores``.
 
         Parameters
         ----------
@@ -382,21 +352,10 @@ class SparseAnnotator(Estimator):
         """
         k = whole(k, "k")
         scores = self.predict_scores(X, without)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        coded = np.diff(self.codes_.x.indptr) > 0
-        if self._by_name:
-            names = self._names
-            return [
-                [names[i] for i in row] if said else []
-                for row, said in zip(best, coded, strict=True)
-            ]
-        made = np.full((len(scores), k), -1, np.int64)
-        made[:, : best.shape[1]] = best
-        made[~coded] = -1
-        return made
+        return self._best_tags(scores, k, np.diff(self.codes_.x.indptr) > 0)
 
     def explain(self, x: Any, without: Any = None) -> list[tuple[Any, float]]:
-        """The pictures that reconstruct one query, largest size first.
+        """Return the pictures that reconstruct one query, largest coefficient first.
 
         Parameters
         ----------
@@ -420,9 +379,9 @@ class SparseAnnotator(Estimator):
 
     @property
     def gap_(self) -> Floats:
-        """(P - D) / P of each query of the last call, in float64 over all pictures it was given."""
+        """(P - D) / P of each query of the last call, in float64 over all pictures used."""
         if self._last is None:
-            raise AttributeError("gap_ is there after transform or a prediction")
+            raise AttributeError("gap_ exists after transform or a prediction")
         if self._gap is None:
             over, Y, codes = self._last
             gap = codes.gap.copy()
@@ -436,16 +395,14 @@ class SparseAnnotator(Estimator):
 
     @property
     def codes_(self) -> Codes:
-        """The solver's account of the last call: gamma, rounds, scans, pivots of each query.
+        """The solver's report on the last call: gamma, rounds, scans and pivots of each query.
 
         Columns of its ``x`` follow ``ids_``, as those of ``transform`` do.
         """
         if self._last is None:
-            raise AttributeError("codes_ is there after transform or a prediction")
+            raise AttributeError("codes_ exists after transform or a prediction")
         codes = self._last[2]
         return codes if self._pictures.alive.all() else replace(codes, x=self._of_living(codes.x))
-
-    # -- inside -----------------------------------------------------------------------------
 
     _last: tuple[Dictionary, Floats, Codes] | None = None
     _gap: Floats | None = None
@@ -456,19 +413,7 @@ class SparseAnnotator(Estimator):
 
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.target_tags.two_d_labels = True
-        tags.input_tags.sparse = True
         return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_features_in_")
-
-    def _check_fitted(self) -> None:
-        # A property must raise AttributeError for hasattr to work, which NotFittedError is.
-        check_is_fitted(self)
 
     def _forget_codes(self) -> None:
         self._last = self._gap = None
@@ -482,7 +427,7 @@ class SparseAnnotator(Estimator):
         if passed is not None and len(passed) == len(self._pictures):
             raise InvalidInput("without names every picture there is; leave at least one")
         Y = as_rows(X, self.n_features_in_).astype(np.float64)
-        # By the largest entry first: the squares of a length could leave the range of float64.
+        # Divide by the largest entry first: squares could leave the range of float64.
         largest = np.abs(Y).max(axis=1, keepdims=True)
         _warn_of_zeros(np.flatnonzero(largest[:, 0] == 0))
         Y /= np.where(largest > 0, largest, 1.0)
@@ -510,7 +455,7 @@ class SparseAnnotator(Estimator):
 
 
 def _warn_of_zeros(empty: NDArray[np.int64]) -> None:
-    """``empty``: numbers of the queries that are all zeros."""
+    """Warn about queries that are all zeros, given by their numbers."""
     if len(empty):
         _warn(
             f"query {int(empty[0])} is all zeros ({len(empty)} such queries): no code, "
@@ -520,7 +465,7 @@ def _warn_of_zeros(empty: NDArray[np.int64]) -> None:
 
 
 def _warn_unfinished(codes: Codes, tol: float) -> None:
-    """Of codes whose end was not reached."""
+    """Warn about queries whose solver stopped before reaching ``tol``."""
     if not codes.converged.all():
         from sklearn.exceptions import ConvergenceWarning
 
@@ -533,7 +478,7 @@ def _warn_unfinished(codes: Codes, tol: float) -> None:
 
 
 def _warn(message: str, category: type[Warning]) -> None:
-    """A warning that names the first line outside the annotator, whichever method was called."""
+    """Warn at the first line outside this file, whichever method was called."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         level, frame = level + 1, frame.f_back
@@ -545,7 +490,7 @@ SCORES = ("signed", "positive")
 
 
 def check_parameters(model: Any) -> None:
-    """Refuse parameters of a SparseAnnotator that make no sense."""
+    """Refuse invalid parameters of a SparseAnnotator."""
     one_of(model.search, "search", SEARCHES)
     one_of(model.scores, "scores", SCORES)
     number(model.alpha, "alpha", above=0, below=1)

@@ -1,29 +1,103 @@
-"""Check what annotators are given: rows, ids and tags."""
+"""Check what annotators are given: rows, ids and tags; and what all annotators share."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from likewise_methods.errors import InvalidInput
+from likewise_methods.estimators import Estimator
 from likewise_methods.validation import as_array, finite_rows
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 Rows = NDArray[np.floating[Any]]
 _LAST_ID = 2**63 - 1
 
 
+class Annotator(Estimator):
+    """An estimator whose targets are tags, given by name or as a matrix."""
+
+    # Names of the tags, empty where ``fit`` was given a matrix.
+    _by_name: bool
+    _names: list[str]
+
+    def _first_tags(self, Y: Any, n: int) -> tuple[bool, Any, list[str]]:
+        """Return whether ``fit`` was given names, the CSR matrix of tags, and the names."""
+        Y = as_list(Y)
+        by_name = is_names(Y)
+        labels, names = from_names(Y, n, []) if by_name else (from_matrix(Y, n), [])
+        if not labels.nnz:
+            raise InvalidInput("there are no tags in Y; at least one picture must have one")
+        return by_name, labels, names
+
+    def _more_tags(self, Y: Any, n: int, known: int, new: bool = True) -> tuple[Any, list[str]]:
+        """Return the CSR matrix of tags of n more pictures and all names.
+
+        ``known`` tags there are; only with ``new`` may there be others.
+        """
+        if sp.issparse(Y) and self._by_name and not new:
+            labels = from_matrix(Y, n)
+            if labels.shape[1] != known:
+                raise InvalidInput(f"Y has {labels.shape[1]} columns; {known} expected, one a tag")
+            return labels, self._names
+        Y = as_list(Y)
+        by_name = is_names(Y)
+        if by_name != self._by_name and n:
+            kinds = ("a matrix", "names")
+            raise InvalidInput(
+                f"Y is {kinds[by_name]}, but fit was given {kinds[self._by_name]}; stay with one"
+            )
+        if self._by_name:
+            labels, names = from_names(Y, n, self._names)
+            if not new and len(names) > known:
+                raise InvalidInput(f"no picture has the tag {names[known]!r}")
+            return labels, names
+        labels = from_matrix(Y, n)
+        if labels.shape[1] < known or (not new and labels.shape[1] > known):
+            raise InvalidInput(
+                f"Y has {labels.shape[1]} columns; {known}{' or more' * new} expected, one a tag"
+            )
+        return labels, []
+
+    def _best_tags(self, scores: NDArray[np.float64], k: int, scored: Any = True) -> Any:
+        """Return the k best tags of each row; rows that are not ``scored`` get none."""
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        scored = np.broadcast_to(scored, len(scores))
+        if self._by_name:
+            rows = zip(best.tolist(), scored, strict=True)
+            return [[self._names[i] for i in row] if has else [] for row, has in rows]
+        made = np.full((len(scores), k), -1, np.int64)
+        made[:, : best.shape[1]] = best
+        made[~scored] = -1
+        return made
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.target_tags.two_d_labels = True
+        tags.input_tags.sparse = True
+        return tags
+
+
 def dense(X: Any) -> Any:
-    """X, a plain array if it was sparse."""
+    """Return X as an array if it is a sparse matrix."""
     sparse = sp.issparse(X)
     return X.toarray() if sparse else X
 
 
 def as_rows(X: Any, width: int | None = None) -> Rows:
-    """X as finite rows, float32 or float64, of the expected width; no copy where none is needed."""
+    """Return X as finite float32 or float64 rows of the expected width, copied only if needed."""
     found = as_array(dense(X), "X")
     # Small whole numbers and half floats lose nothing in float32.
     small = found.dtype.kind in "fiub" and found.dtype.itemsize <= 2
@@ -33,35 +107,35 @@ def as_rows(X: Any, width: int | None = None) -> Rows:
 
 
 def unit(X: Rows) -> tuple[Rows, NDArray[np.bool_]]:
-    """A copy with rows of unit length, and which were not all zeros; the type stays."""
-    # By the largest entry first: the squares of a length could leave the range of its type.
+    """Return a copy with rows of unit length, and which rows were not all zeros."""
+    # Divide by the largest entry first: squares could leave the range of the type.
     largest = np.abs(X).max(axis=1, keepdims=True)
-    said = largest[:, 0] > 0
+    nonzero = largest[:, 0] > 0
     made = X / np.where(largest > 0, largest, 1)
     made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1)
-    return made, said
+    return made, nonzero
 
 
 def unit_rows(X: Rows, name: str) -> Rows:
-    """Rows of unit length; refuses a row of zeros, as ``SparseAnnotator`` does."""
-    made, said = unit(X)
-    if not said.all():
-        empty = np.flatnonzero(~said)
+    """Return rows of unit length; refuse a row of zeros."""
+    made, nonzero = unit(X)
+    if not nonzero.all():
+        empty = np.flatnonzero(~nonzero)
         raise InvalidInput(
             f"row {int(empty[0])} of {name} is all zeros ({len(empty)} such rows); a picture "
-            "without features is like nothing: drop it"
+            "without features is like no other: drop it"
         )
     return made
 
 
 def as_ids(ids: Any, n: int) -> NDArray[Any]:
-    """n different ids: int64 if all are whole numbers, else objects."""
+    """Return n different ids: int64 if all are whole numbers, else objects."""
     if isinstance(ids, str) or not isinstance(ids, Iterable):
         raise InvalidInput(f"ids is {ids!r}; one id a picture expected")
     given = [i.item() if isinstance(i, np.generic) else i for i in ids]
     if len(given) != n:
         raise InvalidInput(f"{len(given)} ids for {n} pictures; one each expected")
-    # NaN is not equal to itself: it could never be found again.
+    # NaN is not equal to itself and could not be found again.
     for i in given:
         if not isinstance(i, Hashable) or i != i:
             raise InvalidInput(f"{i!r} cannot be an id; numbers or names expected")
@@ -79,7 +153,9 @@ def as_ids(ids: Any, n: int) -> NDArray[Any]:
 
 
 def next_id(ids: NDArray[Any], before: int) -> int:
-    """One past the largest number among ``ids``, at least ``before``; 301.0 is the number 301."""
+    """Return one more than the largest number in ``ids``, at least ``before``; 301.0 counts as
+    301.
+    """
     if ids.dtype == np.int64:
         return max(before, int(ids.max(initial=-1)) + 1)
     numbers = [i for i in ids.tolist() if isinstance(i, (int, float)) and abs(i) <= _LAST_ID]
@@ -87,16 +163,15 @@ def next_id(ids: NDArray[Any], before: int) -> int:
 
 
 def automatic_ids(first: int, n: int) -> NDArray[np.int64]:
-    """n ids from ``first`` on."""
+    """Return n ids from ``first`` on."""
     if first + n > _LAST_ID:
         raise InvalidInput(f"no whole numbers are left after the id {first - 1}; give ids")
     return np.arange(first, first + n)
 
 
 def as_list(Y: Any) -> Any:
-    """Y such that it can be read several times: a matrix as it is, anything else as a list.
-
-    What can be read only once, Y itself or the tags of a picture, is read here and nowhere else.
+    """Return Y so that it can be read several times: a matrix unchanged, anything else as a
+    list.  Iterators, Y itself or the tags of a picture, are read here only.
     """
     if sp.issparse(Y) or isinstance(Y, str) or not isinstance(Y, Iterable):
         return Y
@@ -109,7 +184,7 @@ def as_list(Y: Any) -> Any:
 
 
 def is_names(Y: Any) -> bool:
-    """Whether Y are lists of names rather than a matrix."""
+    """Return whether Y is lists of names rather than a matrix."""
     if sp.issparse(Y) or isinstance(Y, np.ndarray):
         return False
     if isinstance(Y, str) or not isinstance(Y, Iterable):
@@ -131,7 +206,7 @@ def _is_empty(one: Any) -> bool:
 
 
 def from_matrix(Y: Any, n: int) -> Any:
-    """Y as CSR of ones, float64; n rows expected."""
+    """Return Y as a float64 CSR matrix of ones with n rows."""
     sparse = sp.issparse(Y)
     try:
         Y = Y.tocsr() if sparse else np.asarray(Y)
@@ -153,7 +228,7 @@ def from_matrix(Y: Any, n: int) -> Any:
 
 
 def from_names(Y: Sequence[Any], n: int, known: Sequence[str]) -> tuple[Any, list[str]]:
-    """Y as CSR and all names: those ``known`` in their order, then new ones in order of arrival."""
+    """Return Y as CSR and all names: those ``known`` first, then new ones in order of arrival."""
     lists = [list(one) if isinstance(one, Iterable) else [one] for one in Y]
     if len(lists) != n:
         raise InvalidInput(f"Y has {len(lists)} lists of names, X has {n} rows; one a picture")
@@ -164,7 +239,7 @@ def from_names(Y: Sequence[Any], n: int, known: Sequence[str]) -> tuple[Any, lis
         for name in one:
             if not isinstance(name, str) or not name.strip():
                 raise InvalidInput(f"picture {row} has the tag {name!r}; a name (text) expected")
-        # str.__str__: a plain str of a numpy string, or of any other kind of str.
+        # str.__str__ makes a plain str of any subclass, such as numpy strings.
         plain = [str.__str__(name) for name in one]
         columns += sorted({place.setdefault(name, len(place)) for name in plain})
         ends.append(len(columns))

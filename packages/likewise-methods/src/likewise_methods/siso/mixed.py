@@ -1,10 +1,10 @@
-"""Two opinions about a tag made one: shares of a reconstruction and log odds of a linear machine.
+"""Tagging by sparse reconstruction and a linear classifier over the same rows.
 
-A share s in [0, 1] has odds of its own, log((s + e) / (1 - s + e)) with e = 0.1 so that no share is
-not beyond all hope.  Opinions are mixed as odds (docs/methods/siso.md, (22)), then read as a share
-again: a mix of 0 gives the shares themselves.  How much the linear machine should say is chosen by
-pictures whose tags are known and that were left out: the mix under which their tags are most likely
-among all tags.
+The reconstruction names the pictures a tag comes from; the linear classifier uses what all pictures
+have in common.  A share s in [0, 1] of a reconstruction has the odds log((s + e) / (1 - s + e))
+with e = 0.1, so no share rules a tag out.  Both are mixed as odds (docs/methods/siso.md, (22)) and
+read as a share again; a mix of 0 gives the shares themselves.  :class:`MixChoice` chooses the mix
+by left-out pictures whose tags are known.
 """
 
 from __future__ import annotations
@@ -25,27 +25,52 @@ from likewise_methods.validation import number, whole
 Floats = NDArray[np.float64]
 
 MIXES = tuple(i / 8 for i in range(9))
-"""The weights of the linear machine among which one is chosen."""
+"""The weights of the linear classifier that :class:`MixChoice` tries."""
 _DOUBT = 0.1
-# The sharpness of a mix is no part of its quality: each is judged by the best of these.
+# Each mix is judged at its best sharpness among these.
 _STEPS = 2
 _SHARPNESS = 2.0 ** (np.arange(-3, 4) + np.arange(_STEPS)[:, None] / _STEPS)
-# By how much (in all, as a log likelihood) one opinion alone must be better than half of each: a
-# few pictures must not throw the mix from end to end.
+# How much better in log likelihood one score alone must be than a mix of one half, so that a few
+# pictures cannot move the mix to an end.
 _CAUTION = 2.0
 
 
 def mixed_odds(shares: Floats, odds: Floats, mix: float) -> Floats:
-    """Log odds of both opinions together; ``mix`` is the weight of ``odds``."""
+    """Return the log odds of both scores; ``mix`` is the weight of ``odds``."""
     s = np.clip(shares, 0.0, 1.0)
     own = np.log(s + _DOUBT) - np.log(1 - s + _DOUBT)
-    # Not 0 * infinity: a tag that no picture has is hopeless only where the odds count.
+    # Avoid 0 * infinity: a tag without pictures is impossible only where the odds count.
     return own if mix == 0 else (1 - mix) * own + mix * odds
 
 
 def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
-    """Both opinions as a share: up to 1, and below 0 (to -0.1) where odds outweigh no share.
+    """Mix shares with log odds and return shares.
 
+    Values are at most 1; they fall below 0 (to -0.1) where odds speak against a tag with no share.
+
+    Parameters
+    ----------
+    shares : array
+        Shares of the reconstruction.
+    odds : array of the same shape, or None
+        Log odds of the linear classifier; None leaves the shares unchanged.
+    mix : float
+        The weight of ``odds``, from 0 to 1.
+
+    Returns
+    -------
+    array of the same shape
+
+    See Also
+    --------
+    MixChoice : chooses the mix.
+
+    References
+    ----------
+    docs/methods/siso.md, (22).
+
+    Examples
+    --------
     >>> mixed_shares(np.array([0.0, 0.5]), np.array([-3.0, 3.0]), 0.5).round(2).tolist()
     [-0.02, 0.88]
     """
@@ -57,10 +82,25 @@ def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
 
 
 class MixChoice:
-    """Which mix makes the tags of left-out pictures most likely; pictures are added one by one.
+    """The mix under which the tags of left-out pictures are most likely; add pictures one by
+    one.
 
-    The likelihood is that of a choice among all tags with probabilities as exp(sharpness * odds).
-    Without pictures that tell, half of each.
+    The likelihood is that of a choice among all tags with probabilities exp(sharpness * odds), at
+    the best sharpness.  Without informative pictures the mix is one half.
+
+    Parameters
+    ----------
+    mixes : sequence of float, default=(0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
+        The weights to choose from.
+
+    Attributes
+    ----------
+    pictures : int
+        Pictures that counted.
+
+    See Also
+    --------
+    mixed_shares : uses the mix.
     """
 
     def __init__(self, mixes: Sequence[float] = MIXES) -> None:
@@ -69,9 +109,9 @@ class MixChoice:
         self._loss = np.zeros((len(self.mixes), *_SHARPNESS.shape))
 
     def add(self, shares: Floats, odds: Floats, right: NDArray[np.bool_]) -> None:
-        """A picture: shares and odds of all tags, and which of its tags are to be found.
+        """Add a picture: shares and odds of all tags, and which of its tags are to be found.
 
-        A tag without odds is unknown, and no rival of the others.
+        Tags without finite odds are unknown and do not compete.
         """
         known = np.isfinite(odds)
         if not (known & right).any():
@@ -81,7 +121,7 @@ class MixChoice:
         mixes -= mixes.max(axis=1, keepdims=True)
         sought = mixes[:, right].mean(axis=1)
         for first in range(_STEPS):
-            # Sharpness doubles within a row, so that a square takes the place of an exponential.
+            # Sharpness doubles within a row, so squares replace exponentials.
             powers = np.exp(_SHARPNESS[first, 0] * mixes)
             for at, sharpness in enumerate(_SHARPNESS[first]):
                 self._loss[:, first, at] += np.log(powers.sum(axis=1)) - sharpness * sought
@@ -96,9 +136,10 @@ class MixChoice:
 
 
 class Opinions(NamedTuple):
-    """What both say of some queries: coefficients over ``ids_``, shares and odds over ``tags_``.
+    """Scores of both for some queries: coefficients over ``ids_``, shares and odds over
+    ``tags_``.
 
-    ``odds`` is None where rows are too wide for a linear machine.
+    ``odds`` is None where rows are too wide for the linear classifier.
     """
 
     codes: Any
@@ -107,35 +148,35 @@ class Opinions(NamedTuple):
 
 
 class MixedAnnotator(Estimator):
-    """``SparseAnnotator`` and ``LinearAnnotator`` together; pictures come and go in both.
+    """``SparseAnnotator`` and ``LinearAnnotator`` together, over the same pictures.
 
     Parameters
     ----------
     alpha : float, default=0.05
-        That of the reconstruction.
+        ``alpha`` of the reconstruction.
     penalty : float, default=2.0
-        That of the linear machine.
+        ``penalty`` of the linear classifier.
     mix : float, default=0.5
-        The weight of the linear machine, from 0 (none) to 1.
+        The weight of the linear classifier, from 0 (none) to 1.
     widest : int, default=512
-        Wider rows have no linear machine, as an update costs the square of the width for each tag:
-        the mix is 0 then.
+        Wider rows have no linear classifier, as an update costs the square of the width; the mix is
+        then 0.
 
     Attributes
     ----------
     sparse_ : SparseAnnotator
         The reconstruction.
     linear_ : LinearAnnotator or None
-        The linear machine; None where rows are too wide.
+        The linear classifier; None where rows are too wide.
     ids_ : array
-        Ids of the pictures held.
+        Ids of the pictures.
     tags_ : list
         Columns of ``predict_scores``.
 
     See Also
     --------
-    SparseAnnotator : the one half.
-    LinearAnnotator : the other.
+    SparseAnnotator : the reconstruction.
+    LinearAnnotator : the linear classifier.
 
     References
     ----------
@@ -158,7 +199,7 @@ class MixedAnnotator(Estimator):
         self.widest = widest
 
     def fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Forget, then hold these pictures.
+        """Forget all pictures, then add these.
 
         Parameters
         ----------
@@ -183,7 +224,7 @@ class MixedAnnotator(Estimator):
         return self
 
     def partial_fit(self, X: Any, Y: Any, ids: Any = None) -> Self:
-        """Hold more pictures, perhaps with new tags.
+        """Add pictures, perhaps with new tags.
 
         Parameters
         ----------
@@ -192,7 +233,7 @@ class MixedAnnotator(Estimator):
         Y : 0/1 matrix of shape (n, tags), or list of lists of names
             The tags of each.
         ids : sequence of n ids, optional
-            Numbered on by default.
+            By default numbers after the largest one used.
 
         Returns
         -------
@@ -201,14 +242,14 @@ class MixedAnnotator(Estimator):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, ids)
         Y = as_list(Y)
-        # The first refuses what both would refuse, and has then changed nothing.
+        # The first refuses what both would refuse, before anything changes.
         self.sparse_.partial_fit(X, Y, ids)
         if self.linear_ is not None:
             self.linear_.partial_fit(X, Y)
         return self
 
     def remove(self, ids: Any) -> Self:
-        """Let go of the pictures with these ids (one, or several); tags stay known."""
+        """Remove the pictures with these ids (one, or several); their tags stay known."""
         check_is_fitted(self)
         if self.linear_ is not None:
             self.linear_.remove(*self.sparse_.tagged(ids))
@@ -217,7 +258,7 @@ class MixedAnnotator(Estimator):
 
     @property
     def ids_(self) -> NDArray[Any]:
-        """Ids of the pictures held, in the order of the coefficients."""
+        """Ids of the pictures, in the order of the coefficients."""
         check_is_fitted(self)
         return self.sparse_.ids_
 
@@ -228,7 +269,7 @@ class MixedAnnotator(Estimator):
         return self.sparse_.tags_
 
     def opinions(self, X: Any, without: Any = None) -> Opinions:
-        """What each of the two says; pictures of ``without`` (ids) take no part."""
+        """Return the scores of both; pictures of ``without`` (ids) are left out."""
         check_is_fitted(self)
         codes, shares = self.sparse_.codes_and_scores(X, without)
         if self.linear_ is None:
@@ -237,14 +278,14 @@ class MixedAnnotator(Estimator):
         return Opinions(codes, shares, self.linear_.predict_scores(X, out))
 
     def predict_scores(self, X: Any, without: Any = None) -> Floats:
-        """Scores of both, as shares.
+        """Return the mixed scores, as shares.
 
         Parameters
         ----------
         X : array of shape (q, columns)
             Queries.
         without : sequence of ids, optional
-            Pictures that take no part.
+            Pictures to leave out.
 
         Returns
         -------

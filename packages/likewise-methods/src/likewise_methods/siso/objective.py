@@ -1,12 +1,14 @@
-"""How far from the optimum at most: the duality gap of a lasso, in float64 over all columns.
+"""The lasso's objective and its certificate: the duality gap, in float64 over all columns.
 
-With r = y - A x and c = A'r, the point theta = tau r, tau = y'r / |r|^2 clipped to
-[-gamma / |c|_inf, gamma / |c|_inf], is feasible for the dual, so that
+    P(x) = 1/2 |A x - y|^2 + gamma |x|_1
+
+With r = y - A x and c = A'r, the point theta = tau r, tau = y'r / |r|^2 clipped to [-gamma /
+|c|_inf, gamma / |c|_inf], is feasible for the dual, so that
 
     P(x) - D(theta) >= P(x) - P*,   D(theta) = 1/2 |y|^2 - 1/2 |y - theta|^2.
 
-Given is (P - D) / P: relative to |y|^2 it would look far too good, as the optimum is small
-(docs/methods/siso.md, (3) and (4)).
+The gap reported is (P - D) / P: relative to |y|^2 it would look far too good, as the optimum is
+small (docs/methods/siso.md, (3) and (4)).
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from likewise_methods.siso.solver.dictionary import Dictionary, Floats
 def relative_gap(
     yr: float, rr: float, l1: float, largest: float, gamma: float, nonnegative: bool = False
 ) -> float:
-    """(P - D) / P from y'r, r'r and |x|_1; ``largest`` is the greatest correlation of any column.
+    """Return (P - D) / P from y'r, r'r and |x|_1; 0 where P is 0.
 
-    Non-negative codes: the greatest signed correlation, and tau is not negative.  Where P is 0,
-    so is the gap.
+    ``largest`` is the greatest correlation of any column.  For non-negative codes it is the
+    greatest signed one, and tau is not negative.
     """
     primal = 0.5 * rr + gamma * l1
     if primal <= 0:
@@ -40,7 +42,7 @@ def relative_gap(
 def certify(
     dictionary: Dictionary, Y: NDArray[Any], codes: Any, gamma: Floats, nonnegative: bool = False
 ) -> Floats:
-    """Relative gap of every code from one float64 pass.
+    """Return the relative gap of every code, from one float64 pass.
 
     Parameters
     ----------
@@ -49,9 +51,9 @@ def certify(
     Y : array of shape (q, d)
         Queries.
     codes : CSR matrix of shape (q, n)
-        Of the queries.
+        Codes of the queries.
     gamma : array of shape (q,)
-        The weight of |x|_1 for each.
+        The weight of |x|_1 of each query.
     nonnegative : bool, default=False
         Whether codes may have no negative entries.
 
@@ -62,7 +64,7 @@ def certify(
 
     See Also
     --------
-    lasso : certifies by itself.
+    lasso : certifies its own results.
 
     References
     ----------

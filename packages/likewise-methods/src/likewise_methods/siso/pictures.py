@@ -1,8 +1,8 @@
-"""The tagged pictures an annotator holds: rows, ids, tags; some removed but still in their place.
+"""The tagged pictures of an annotator, and the index that suggests some of them.
 
-Rows are kept in blocks as they came: adding copies little, and a memory-mapped matrix stays on
-disk.  A removed row only loses its scale, so that it can never be chosen; when more than half of
-the rows in memory are gone, the rest close ranks.
+Rows stay in the blocks they came in: adding copies little, and a memory-mapped matrix stays on
+disk.  A removed row keeps its place and loses its scale, so it cannot be chosen.  Once more than
+half of the rows in memory are removed, the others are compacted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from likewise_methods.siso.inputs import Rows
 from likewise_methods.siso.solver.dictionary import Dictionary
 from likewise_methods.siso.solver.lasso import LONGEST, SHORTEST
 
-# Smaller blocks are joined with the next: a tile of the scan should be full.
+# Smaller blocks are joined with the next, so that tiles of the scan are full.
 _SMALL = 8192
 
 
 class Pictures:
-    """Blocks of rows with ids and a CSR matrix of tags."""
+    """Blocks of rows with ids and a CSR matrix of tags; some rows may be removed."""
 
     def __init__(self, X: Rows, on_disk: bool, ids: NDArray[Any], labels: Any) -> None:
         self.dictionary = _dictionary([X if on_disk else X.copy()])
@@ -40,7 +40,7 @@ class Pictures:
         return int(self.alive.sum())
 
     def add(self, X: Rows, on_disk: bool, ids: NDArray[Any], labels: Any) -> None:
-        """More pictures; ``labels`` may have more columns than before."""
+        """Add pictures; ``labels`` may have more columns than before."""
         old = self.dictionary
         new = _dictionary([X if on_disk else X.copy()])
         blocks = list(old.blocks)
@@ -63,14 +63,14 @@ class Pictures:
 
     @property
     def place(self) -> dict[Any, int]:
-        """Which row each picture held has, by id; made when first asked for, then kept in step."""
+        """The row of each picture by id, built on first use and then updated."""
         if self._place is None:
             rows = enumerate(self.ids.tolist())
             self._place = {name: row for row, name in rows if self.alive[row]}
         return self._place
 
     def rows_of(self, ids: Any) -> NDArray[np.int64]:
-        """Where the pictures with these ids are; refuses unknown ones."""
+        """Return the rows of the pictures with these ids; refuse unknown ids."""
         wanted = [ids] if isinstance(ids, str) or not isinstance(ids, Iterable) else list(ids)
         place = self.place
         unknown = next((i for i in wanted if not isinstance(i, Hashable) or i not in place), None)
@@ -79,23 +79,23 @@ class Pictures:
         return np.unique(np.array([place[i] for i in wanted], np.int64))
 
     def without(self, rows: NDArray[np.int64]) -> Dictionary:
-        """The dictionary less some rows, which stay in their place; the blocks are shared."""
+        """Return the dictionary without some rows; blocks are shared."""
         scale = self.dictionary.scale.copy()
         scale[rows] = 0.0
         return Dictionary(self.dictionary.blocks, scale)
 
     def remove(self, rows: NDArray[np.int64]) -> bool:
-        """Take rows out; gives whether the others moved to close ranks."""
+        """Remove rows; return whether the others were compacted."""
         for name in self.ids[rows].tolist():
             self.place.pop(name, None)
         self.alive[rows] = False
         self.dictionary = self.without(rows)
-        moved = self._close_ranks()
+        moved = self._compact()
         if moved:
             self._place = None
         return moved
 
-    def _close_ranks(self) -> bool:
+    def _compact(self) -> bool:
         movable = np.repeat(~np.array(self.on_disk), [len(b) for b in self.dictionary.blocks])
         gone = movable & ~self.alive
         if 2 * gone.sum() <= movable.sum() or gone.all():
@@ -113,7 +113,7 @@ class Pictures:
         return True
 
     def unit_rows(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """These rows as unit vectors, a float32 copy."""
+        """Return these rows as unit vectors, a float32 copy."""
         made = np.empty((len(rows), self.dictionary.width), np.float32)
         for start in range(0, len(rows), _SMALL):
             made[start : start + _SMALL] = self.dictionary.rows(rows[start : start + _SMALL])
@@ -137,12 +137,12 @@ def _dictionary(blocks: list[Rows]) -> Dictionary:
     return made
 
 
-# Rebuilding costs as much as fitting; below this share the dead only make answers longer.
+# Rebuilding costs as much as fitting; below this share removed entries only lengthen answers.
 _MOST_DEAD = 0.25
 
 
 def as_seed(random_state: Any) -> int:
-    """A seed from None, a whole number, or one of numpy's generators."""
+    """Return a seed from None, a whole number, or a NumPy generator."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):
@@ -153,7 +153,11 @@ def as_seed(random_state: Any) -> int:
 
 
 class Suggestions:
-    """An index over the living pictures, and which row each of its entries is."""
+    """An LSH or HNSW index over the pictures ("lsh" and "hnsw" of the annotator).
+
+    It holds a float32 copy of their unit rows.  Removed pictures stay in it and take up places in
+    its answers, so more are asked for; once a quarter is removed the index is rebuilt.
+    """
 
     def __init__(self, search: str, pictures: Pictures, expand: int, random_state: Any) -> None:
         self.search, self.pictures = search, pictures
@@ -168,8 +172,8 @@ class Suggestions:
         if self.search == "hnsw":
             self.index: LSH | HNSW = HNSW("ip", ef_search=128).build(units)
             return
-        # As many hashes as leave some thousand candidates: nearly orthogonal rows share a hash of
-        # width 1 with probability .27 = exp(-1.31), over all tables and probes about 100 / n keys.
+        # This number of hashes leaves some thousand candidates: nearly orthogonal rows share a hash
+        # of width 1 with probability .27 = exp(-1.31).
         hashes = int(np.clip(np.round(np.log(max(len(units), 1) / 50) / 1.31), 2, 12))
         self.index = LSH(
             "ip", hash_width=1.0, n_hashes=hashes, n_tables=20, n_probes=8,
@@ -177,19 +181,19 @@ class Suggestions:
         ).build(units)  # fmt: skip
 
     def _count(self) -> None:
-        """Which entries of the index are still pictures, and how many are not."""
+        """Find which entries of the index are still pictures, and how many are not."""
         self.alive = self.pictures.alive[self.rows]
         self.dead = int(np.count_nonzero(~self.alive))
 
     def add_rows(self, start: int) -> None:
-        """Pictures came: the rows from ``start`` on."""
+        """Add the pictures whose rows start at ``start``."""
         new = np.arange(start, self.pictures.dictionary.n)
         self.index.add(self.pictures.unit_rows(new))
         self.rows = np.concatenate([self.rows, new])
         self._tidy()
 
     def forget_removed(self, moved: bool) -> None:
-        """Pictures went; ``moved``: the others have other rows now."""
+        """Follow a removal; ``moved`` says that the rows were compacted."""
         if moved:
             self._build()
         else:
@@ -203,9 +207,9 @@ class Suggestions:
     def find(
         self, R: NDArray[np.float64], k: int, without: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Rows for the residuals R, k living ones where the index finds as many; -1 for none.
+        """Return k rows for each of the residuals R, -1 where the index finds fewer.
 
-        Living rows of ``without`` are passed over as the dead are.
+        Rows in ``without`` are skipped as removed ones are.
         """
         alive, dead = self.alive, self.dead
         if without is not None:
@@ -217,7 +221,7 @@ class Suggestions:
             want = min(want, most)
             found = self.index.search(R, want)[0]
             good = (found >= 0) & alive[found]
-            # Enough, or all there is: an answer padded with -1 has nothing more to come.
+            # Enough, or everything: an answer padded with -1 is complete.
             if want == most or ((good.sum(axis=1) >= k) | (found[:, -1] < 0)).all():
                 return np.where(good, self.rows[found], -1)
             want *= 2

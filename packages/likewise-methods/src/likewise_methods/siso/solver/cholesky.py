@@ -1,8 +1,8 @@
-"""The upper Cholesky factor U of a Gram matrix, U'U = G, as columns come and go.
+"""The upper Cholesky factor U of a Gram matrix, U'U = G, as columns are added and removed.
 
-All sub-solvers of the lasso stand on these few kernels.  U is kept row by row, so every inner
-loop runs along memory; four rows are taken at a time, which makes the triangular solves three
-times as fast as one row at a time.  Only the leading n-by-n part of an array is used.
+All solvers of a working set use these kernels.  U is stored row by row, so every inner loop runs
+along memory; four rows are taken at a time, which makes triangular solves three times as fast as
+one row at a time.  Only the leading n-by-n part of an array is used.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import numpy as np
 
 from likewise_methods.kernels import kernel
 
-# Sums may be reordered, which is what lets them run in vector registers; NaN stays NaN.
+# Sums may be reordered, so that they run in vector registers; NaN stays NaN.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
-# A column whose squared distance to the span of the others is below this share of its squared
-# length is taken as their combination: its correlation then differs from the combination's by at
-# most a millionth of the residual's length.
+# A column counts as a combination of others if its squared distance to their span is below this
+# share of its squared length: its correlation then differs from the combination's by at most a
+# millionth of the residual's length.
 DEPENDENT = 1e-12
 
 
 @kernel(fastmath=FAST)
 def forward(U, n, v):  # type: ignore[no-untyped-def]
-    """v becomes the solution of U'u = v."""
+    """Replace v by the solution of U'u = v."""
     i = 0
     while i + 4 <= n:
         t0 = v[i] / U[i, i]
@@ -76,7 +76,7 @@ def backward(U, n, z, d):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def project(U, n, G, act, j, u):  # type: ignore[no-untyped-def]
-    """u = U^-T G[act, j]; gives what is left of G[j, j]: the squared distance to the span."""
+    """Compute u = U^-T G[act, j]; return the squared distance of column j to the span."""
     row = G[j]
     for i in range(n):
         u[i] = row[act[i]]
@@ -89,7 +89,7 @@ def project(U, n, G, act, j, u):  # type: ignore[no-untyped-def]
 
 @kernel
 def append(U, n, u, left):  # type: ignore[no-untyped-def]
-    """Add the column that ``project`` looked at."""
+    """Add the column of the last ``project``."""
     for i in range(n):
         U[i, n] = u[i]
     U[n, n] = np.sqrt(left)
@@ -97,17 +97,17 @@ def append(U, n, u, left):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def _shift(row):  # type: ignore[no-untyped-def]
-    """Every entry takes the place of the one before."""
+    """Move every entry one place down."""
     for k in range(row.shape[0] - 1):
         row[k] = row[k + 1]
 
 
 @kernel(fastmath=FAST)
 def remove(U, n, z, p):  # type: ignore[no-untyped-def]
-    """Take column p out; Givens rotations mend the rows below it, and z = U^-T v with them.
+    """Remove column p; Givens rotations restore the rows below it, and z = U^-T v with them.
 
-    Rows are rotated where they are and shifted afterwards: in one loop the source would overlap
-    the target, and nothing would run in vector registers (five times the time).
+    Rows are rotated in place and shifted afterwards: in one loop the source would overlap the
+    target, which prevents vector registers (five times the time).
     """
     for i in range(p):
         _shift(U[i, p:n])
@@ -127,10 +127,10 @@ def remove(U, n, z, p):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def gram_product(G, s, act, n, d, w, dense, out):  # type: ignore[no-untyped-def]
-    """out[j] = G[j, act] d for every j outside the support; entries of the support are left.
+    """Compute out[j] = G[j, act] d for every j outside the support.
 
-    ``dense`` is room for d at its positions: whole rows of G can then be run along.  Few columns
-    are outside, so this costs a fraction of all w products.
+    ``dense`` is scratch for d at its positions, so that whole rows of G are read.  Few columns are
+    outside, so this costs a fraction of all w products.
     """
     row = dense[:w]
     for k in range(w):

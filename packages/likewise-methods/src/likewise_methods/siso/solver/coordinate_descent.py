@@ -1,8 +1,8 @@
 """The lasso on a working set by cyclic coordinate descent on the Gram matrix.
 
-An epoch costs one pass over the rows of G that change; good for large gamma, hopeless near full
-support (at alpha = .002 thousands of epochs leave a gap of a percent), which is why it is not the
-default.  It needs no factor, so dependent columns need no care.
+An epoch costs one pass over the rows of G that change.  It is good for large gamma and useless near
+full support (at alpha = .002 thousands of epochs leave a gap of a percent), so it is not the
+default.  It needs no factor, so dependent columns are harmless.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from likewise_methods.siso.solver.homotopy import DONE, STUCK
 
 @kernel(fastmath=FAST)
 def descend(G, x, c, w, gamma, nonnegative, tol, epochs):  # type: ignore[no-untyped-def]
-    """Epochs until no coordinate moves its fit by more than ``tol``; (state, epochs taken)."""
+    """Run epochs until no coordinate moves its fit by more than ``tol``; return (state, epochs)."""
     taken = 0
     for _ in range(epochs):
         taken += 1

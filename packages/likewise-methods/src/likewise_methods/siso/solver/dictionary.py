@@ -1,12 +1,11 @@
-"""One scan of the dictionary for many queries: tiles of a matrix product, thresholded as they come.
+"""The dictionary of a lasso, and its scan for many queries at once.
 
-A tile of rows times all residuals is one float32 matrix product; each tile is sifted while it is
-still in the cache, and of every query only the k largest correlations above its floor are kept.
-The whole n-by-batch matrix never exists, and of a memory-mapped dictionary only a tile is touched
-at a time.
+A tile of rows times all residuals is one float32 matrix product.  Each tile is filtered while it is
+in the cache, and only the k largest correlations above a floor are kept for each query.  The whole
+n-by-batch matrix never exists, and a scan touches one tile of a memory-mapped dictionary at a time.
 
 Column i of the lasso is ``scale[i]`` times row i of what is stored: rows need not be normalised
-copies, and a scale of zero takes a row out of the game.
+copies, and a scale of zero excludes a row.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 TILE = 1024
-# Columns of a tile that are looked at together: one above the floor and each is looked at.
+# Columns of a tile tested together; only if one is above the floor, each is tested.
 _FEW = 32
 _UNIT = 2.0**-24
 
@@ -34,20 +33,20 @@ _UNIT = 2.0**-24
 class Dictionary:
     """The columns of a lasso: rows in one or several arrays, in memory or memory-mapped.
 
-    Rows must be finite, which is checked where lengths are measured.
+    Rows must be finite; this is checked when their lengths are computed.
 
     Parameters
     ----------
     blocks : sequence of arrays of shape (n_i, d)
         Rows, float32 or float64, one block after another; nothing is copied.
     scale : array of shape (n,), optional
-        What rows are multiplied by; 0 takes a row out of the game.  By default 1 / length, so
-        that columns are unit vectors, with 0 for rows of length zero.
+        Factors of the rows; 0 excludes a row.  By default 1 / length, so that columns are unit
+        vectors, and 0 for rows of length zero.
 
     Attributes
     ----------
     n : int
-        Rows in all blocks together.
+        Number of rows.
     width : int
         Columns of a row, d.
     starts : array of shape (blocks + 1,)
@@ -59,7 +58,7 @@ class Dictionary:
 
     References
     ----------
-    The scans that it answers: docs/methods/siso.md, (5).
+    Scans: docs/methods/siso.md, (5).
 
     Examples
     --------
@@ -74,26 +73,26 @@ class Dictionary:
         self.n = int(self.starts[-1])
         self.width = int(self.blocks[0].shape[1])
         self.scale = unit_scale(self) if scale is None else np.asarray(scale, np.float64)
-        # A scale beyond float32 is refused where scans are asked for (``input``).
+        # ``lasso`` refuses a scale beyond float32.
         with np.errstate(over="ignore"):
             self._scale32 = self.scale.astype(np.float32)
 
     def rows(self, ids: Ids) -> Floats:
-        """Columns of the lasso, exactly: float64, scaled."""
+        """Return columns of the lasso, exactly: float64, scaled."""
         found = np.empty((len(ids), self.width))
         for block, own, here in self._homes(ids):
             _fetch(block, own, self.scale[ids[here]], here, found)
         return found
 
     def correlations(self, ids: Ids, r: Floats) -> Floats:
-        """a_i'r of some columns in float64, from where the rows lie: nothing is copied."""
+        """Return a_i'r of some columns in float64, without copying rows."""
         found = np.empty(len(ids))
         for block, own, here in self._homes(ids):
             _correlate(block, own, self.scale[ids[here]], here, r, found)
         return found
 
     def _homes(self, ids: Ids) -> Iterator[tuple[NDArray[Any], Ids, Ids]]:
-        """(block, rows of it, their places among ``ids``) for every block that is asked for."""
+        """Yield (block, rows of it, their places among ``ids``) for every block that has some."""
         if len(self.blocks) == 1:
             yield self.blocks[0], ids, np.arange(len(ids))
             return
@@ -103,7 +102,9 @@ class Dictionary:
             yield self.blocks[h], ids[here] - self.starts[h], here
 
     def tiles(self, part: int = 0, parts: int = 1) -> Iterator[tuple[int, NDArray[Any]]]:
-        """(number of the first row, rows), a view of what is stored; every ``parts``-th of them."""
+        """Yield (number of the first row, rows) as views; every ``parts``-th tile, from ``part``
+        on.
+        """
         number = 0
         for first, block in zip(self.starts, self.blocks, strict=False):
             for start in range(0, len(block), TILE):
@@ -115,10 +116,9 @@ class Dictionary:
         self, R: Floats, floor: Floats, k: int, members: Any, nonnegative: bool,
         part: int = 0, parts: int = 1,
     ) -> Candidates:  # fmt: skip
-        """The k columns with the largest correlation above ``floor`` for each row of R.
+        """Return the k columns with the largest correlation above ``floor`` for each row of R.
 
-        ``members`` (rows of R, n / 8 bytes) marks columns to pass over, one bit each.  Of several
-        ``parts`` of the dictionary one is looked at.
+        ``members`` (rows of R, n / 8 bytes) marks columns to skip, one bit each.
         """
         B = len(R)
         R32 = np.ascontiguousarray(R, np.float32)
@@ -139,38 +139,40 @@ class Dictionary:
         return found
 
     def scan_precisely(self, r: Floats, k: int, nonnegative: bool) -> tuple[Ids, float]:
-        """The k columns with the largest correlation in float64, and the largest: one query."""
+        """Return the k columns with the largest float64 correlation, and the largest, for one
+        query.
+        """
         c = np.concatenate([tile.astype(np.float64) @ r for _, tile in self.tiles()]) * self.scale
         c = c if nonnegative else np.abs(c)
         k = min(k, self.n)
         return np.argpartition(-c, k - 1)[:k].astype(np.int64), float(c.max())
 
     def doubt(self, R: Floats) -> Floats:
-        """How far a float32 correlation may be from the exact one, for each row of R.
+        """Return the largest error of a float32 correlation for each row of R.
 
-        The classical bound of a sum of ``width`` products in any order, with the rounding of
-        rows, residual and scale: (width + 5) 2^-24 |a| |r| with |a| = 1.
+        The classical bound for a sum of ``width`` products in any order, with the rounding of rows,
+        residual and scale: (width + 5) 2^-24 |a| |r| with |a| = 1.
         """
         return np.asarray((self.width + 5) * _UNIT * 1.01 * np.linalg.norm(R, axis=1))
 
 
 class Candidates:
-    """What a scan kept of each query: ``count`` ids and float32 correlations, in no order.
+    """What a scan lists for each query: ``count`` ids and float32 correlations, unordered.
 
-    Every column that is neither listed nor a member has a float32 correlation of at most
-    ``floor``, which a full list has raised.
+    Columns that are neither listed nor members have a float32 correlation of at most ``floor``,
+    which a full list raises.
     """
 
     def __init__(self, B: int, k: int, floor: Floats) -> None:
         self.ids = np.empty((B, 2 * k), np.int64)
         self.values = np.empty((B, 2 * k), np.float32)
         self.count = np.zeros(B, np.int64)
-        # Rounded down: a floor may be lower than asked, never higher.
+        # Rounded down: a floor may be too low but not too high.
         low = np.maximum(floor, 0.0).astype(np.float32)
         self.floor = np.nextafter(low, np.float32(-np.inf))
 
     def of(self, b: int) -> tuple[Ids, Floats]:
-        """Ids and correlations found for query b."""
+        """Return the ids and correlations found for query b."""
         n = self.count[b]
         return self.ids[b, :n], self.values[b, :n].astype(np.float64)
 
@@ -180,7 +182,7 @@ def _correlate(block, rows, scale, places, r, out):  # type: ignore[no-untyped-d
     """out[places] = scale * block[rows] @ r, summed in float64."""
     n = rows.shape[0]
     for i in range(n):
-        # Rows lie anywhere: the one after the next is on its way while this one is summed.
+        # Rows lie anywhere in memory: prefetch the one after the next.
         ahead = rows[min(i + 2, n - 1)] * block.shape[1]
         for k in range(0, block.shape[1], 16):
             prefetch(block, ahead + k)
@@ -235,7 +237,7 @@ def _largest(row, scale):  # type: ignore[no-untyped-def]
 
 @kernel
 def _sift(C, scale, start, members, floor, k, nonnegative, ids, values, count):  # type: ignore[no-untyped-def]
-    """Sort a tile's correlations (queries, rows) into the lists, a few columns at a time."""
+    """Filter a tile's correlations (queries, rows) into the lists, a few columns at a time."""
     n = C.shape[1]
     for b in range(C.shape[0]):
         row = C[b]
@@ -258,7 +260,7 @@ def _sift(C, scale, start, members, floor, k, nonnegative, ids, values, count): 
 
 @kernel
 def _keep_largest(ids, values, count, floor, b, k):  # type: ignore[no-untyped-def]
-    """Keep the k largest; from now on only larger ones count."""
+    """Keep the k largest and raise the floor to the smallest of them."""
     _select(values, ids, count[b], k)
     least = abs(values[0])
     for i in range(k):
@@ -285,7 +287,7 @@ def mark(members, ids, on):  # type: ignore[no-untyped-def]
 
 
 def unit_scale(dictionary: Dictionary) -> Floats:
-    """1 / length of every row, 0 for a row of zeros; refuses rows that are not finite."""
+    """Return 1 / length of every row, 0 for a row of zeros; refuse rows that are not finite."""
     scale = np.zeros(dictionary.n)
     for start, tile in dictionary.tiles():
         with np.errstate(over="ignore", under="ignore"):
@@ -298,7 +300,7 @@ def unit_scale(dictionary: Dictionary) -> Floats:
 
 
 def _length(row: NDArray[Any], number: int) -> float:
-    """The length of a row whose squares may leave the range of float64."""
+    """Return the length of a row whose squares may leave the range of float64."""
     largest = float(np.abs(row).max(initial=0.0))
     if not np.isfinite(largest):
         raise InvalidInput(f"row {number} of the dictionary is not finite; replace or drop it")

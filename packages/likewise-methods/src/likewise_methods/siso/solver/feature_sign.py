@@ -1,10 +1,10 @@
-"""The lasso on a working set by feature-sign search (Lee et al. 2007), all steps of Newton's kind.
+"""The lasso on a working set by feature-sign search (Lee et al. 2007).
 
-The largest violator enters with the sign of its correlation; then x goes to the minimum for the
-signs at hand, d = G_SS^-1 (c_S - gamma s), but only as far along that line as the objective
-falls.  On the line the objective is a convex parabola with a kink wherever a coefficient changes
-sign, so its minimum is found exactly by walking over the kinks in order.  The objective falls
-strictly in every step, hence no support with its signs comes twice.
+The largest violator enters with the sign of its correlation.  Then x moves towards the minimum for
+the current signs, d = G_SS^-1 (c_S - gamma s), as far as the objective falls.  Along that line the
+objective is a convex parabola with a kink wherever a coefficient changes sign, so its minimum is
+found exactly by visiting the kinks in order.  The objective falls strictly in every step, so no
+support with its signs comes twice.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from likewise_methods.siso.solver.homotopy import DONE, STUCK, leave, make_way
 
 @kernel
 def _best_step(x, act, n, s, d, curvature, gamma, nonnegative):  # type: ignore[no-untyped-def]
-    """(step, who): where the objective is least on x + t d, 0 <= t <= 1; who reaches zero there.
+    """Return the step t in [0, 1] with the least objective on x + t d, and which i is zero
+    there.
 
     The slope starts at -curvature, rises by curvature over the unit step, and by 2 gamma |d_i|
-    where coefficient i changes its sign (non-negative: nobody may, the first to reach zero is
-    the end).
+    where coefficient i changes its sign.  Non-negative coefficients may not: the first zero is the
+    end.
     """
     kinks = np.full(n, np.inf)
     for i in range(n):
@@ -50,7 +51,7 @@ def _best_step(x, act, n, s, d, curvature, gamma, nonnegative):  # type: ignore[
 
 @kernel
 def _worst(c, s, barred, w, nonnegative):  # type: ignore[no-untyped-def]
-    """The column outside the support with the largest correlation, and that."""
+    """Return the column outside the support with the largest correlation, and that."""
     who, largest = -1, 0.0
     for j in range(w):
         if s[j] == 0.0 and not barred[j]:
@@ -62,9 +63,9 @@ def _worst(c, s, barred, w, nonnegative):  # type: ignore[no-untyped-def]
 
 @kernel
 def search(G, U, x, c, b, s, act, size, gamma, nonnegative, limit):  # type: ignore[no-untyped-def]
-    """Bring x to the optimum; ``size`` is (working set, support, pivots).  Gives the state.
+    """Bring x to the optimum and return the state; ``size`` is (working set, support, pivots).
 
-    The largest possible support is the size of ``U``.
+    The size of ``U`` is the largest possible support.
     """
     w, n, most = size[0], size[1], U.shape[0]
     d, u, v, rhs = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
@@ -117,7 +118,7 @@ def search(G, U, x, c, b, s, act, size, gamma, nonnegative, limit):  # type: ign
             if x[act[i]] * s[act[i]] < 0.0 and i != zero:
                 s[act[i]] = -s[act[i]]
         if zero >= 0:
-            if step == 0.0:  # round-off: it would only come back
+            if step == 0.0:  # rounding: it would come back
                 barred[act[zero]] = 1
             n = leave(U, n, unused, x, s, act, zero)
         settled = zero < 0 and step > 1.0 - 1e-12

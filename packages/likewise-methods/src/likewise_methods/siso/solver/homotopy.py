@@ -1,14 +1,13 @@
 """The lasso on a working set by homotopy: every column has a bound, and the bounds are lowered.
 
-At any time x solves the lasso with its own weight b_i for each column: c_i = s_i b_i on the
+x always solves the lasso with a weight b_i of its own for each column: c_i = s_i b_i on the
 support, |c_i| <= b_i elsewhere, with c = A'(y - A x) (docs/methods/siso.md, (2) and (8)).  All b_i
 move on straight lines to the target; x and c then move on straight lines too, until a coefficient
 reaches zero (it leaves) or a correlation its bound (it enters).  A column just added to the working
-set starts with its bound at its own correlation, so the same walk serves for smaller gamma, for new
-columns and for a warm start.  With equal bounds this is the path of Osborne et al. 2000 and of
-Efron et al. 2004.
+set starts with its bound at its own correlation, so the same walk serves smaller gamma, new columns
+and warm starts.  With equal bounds this is the path of Osborne et al. 2000 and Efron et al. 2004.
 
-A column that depends on the support is exchanged: it and the support move together such that the
+A column that depends on the support is exchanged: it and the support move together so that the
 residual stays, until a coefficient of the support is zero and leaves.
 """
 
@@ -30,11 +29,11 @@ from likewise_methods.siso.solver.cholesky import (
 
 DONE, PAUSED, STUCK = 0, 1, 2
 
-# Rates below this are round-off: the correlation and its bound move together (exact copies).
+# Rates below this are rounding: correlation and bound move together (exact copies).
 _STILL = 1e-12
 _AT_ONCE = 1e-14
-# Columns this near to their bound begin there; one this close to the span of the support (as a
-# share of its squared length) may have to change places with another, which the walk does.
+# Columns this near to their bound begin there.  Columns this close to the span of the support (as a
+# share of their squared length) are left to the walk, which can exchange them.
 _AT_BOUND = 1 - 1e-9
 _CLOSE = 1e-9
 _WAITS, _NEVER = 1, 2
@@ -42,7 +41,7 @@ _WAITS, _NEVER = 1, 2
 
 @kernel
 def _next_event(x, c, b, s, act, n, d, dc, db, w, barred, nonnegative, left):  # type: ignore[no-untyped-def]
-    """(step, kind, who): 0 arrived, 1 act[who] leaves, 2 who enters with +, 3 with -."""
+    """Return (step, kind, who): 0 arrived, 1 act[who] leaves, 2 who enters with +, 3 with -."""
     step, kind, who = left, 0, -1
     for i in range(n):
         j = act[i]
@@ -78,7 +77,7 @@ def _advance(x, c, b, act, n, d, dc, db, w, step):  # type: ignore[no-untyped-de
 
 @kernel
 def leave(U, n, z, x, s, act, p):  # type: ignore[no-untyped-def]
-    """Take act[p] out of the support; gives the new size."""
+    """Remove act[p] from the support; return the new size."""
     x[act[p]] = 0.0
     s[act[p]] = 0.0
     remove(U, n, z, p)
@@ -89,11 +88,12 @@ def leave(U, n, z, x, s, act, p):  # type: ignore[no-untyped-def]
 
 @kernel
 def make_way(U, n, x, s, act, u, sign, v):  # type: ignore[no-untyped-def]
-    """Which of the support leaves for a column that depends on it, and the newcomer's size.
+    """Return which column of the support leaves for a dependent one, and the coefficient of
+    that.
 
-    The column is A_S v with U v = u.  The newcomer takes on ``size`` times ``sign`` and the
-    support loses ``size sign v``: the residual does not change.  (-1, 0) if nobody would reach
-    zero, which happens by round-off only.
+    The column is A_S v with U v = u.  It takes on ``size`` times ``sign`` and the support loses
+    ``size sign v``, so the residual does not change.  (-1, 0) if no coefficient reaches zero, which
+    only rounding can cause.
     """
     backward(U, n, u, v)
     who, size = -1, np.inf
@@ -112,11 +112,11 @@ def make_way(U, n, x, s, act, u, sign, v):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def _enter_at_once(G, U, n, z, c, b, s, act, w, db, u, nonnegative, limit):  # type: ignore[no-untyped-def]
-    """Columns that begin at their bound join the support together; gives its new size.
+    """Add the columns that begin at their bound to the support together; return its new size.
 
-    Whether the coefficient of a column would grow is known from its own row of the factor, before
-    any direction is solved for: those that would not are left to the walk.  Should a later one
-    turn it round, it leaves as any other does.
+    A column's own row of the factor shows whether its coefficient would grow, before any direction
+    is solved for; columns that would not are left to the walk.  Should a later one reverse it, it
+    leaves as any other.
     """
     at_bound = np.empty(w, np.int64)
     m = 0
@@ -146,8 +146,8 @@ def _enter_at_once(G, U, n, z, c, b, s, act, w, db, u, nonnegative, limit):  # t
 def follow(G, U, x, c, b, s, act, size, target, nonnegative, most_entries, limit):  # type: ignore[no-untyped-def]
     """Lower all bounds to ``target``, or until ``most_entries`` columns have entered.
 
-    ``size`` is (working set, support, pivots) and is brought up to date; the largest possible
-    support is the size of ``U``.  Gives (state, share of the way still to go).
+    Return (state, share of the way left).  ``size`` is (working set, support, pivots) and is
+    updated; the size of ``U`` is the largest possible support.
     """
     w, n = size[0], size[1]
     most = U.shape[0]
@@ -176,8 +176,8 @@ def follow(G, U, x, c, b, s, act, size, target, nonnegative, most_entries, limit
         if kind == 0:
             state, left = DONE, 0.0
             break
-        # Ties are resolved one at a time; whoever leaves may not come back before the walk has
-        # moved on, so no set of columns can be visited twice while it stands still.
+        # Ties are resolved one at a time.  A column that left may only return after a positive
+        # step, so no set of columns is visited twice at one place.
         if step > _AT_ONCE and waiting:
             waiting = False
             for k in range(w):

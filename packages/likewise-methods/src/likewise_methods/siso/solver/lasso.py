@@ -2,15 +2,18 @@
 
 For each row y of Y:  min over x of 1/2 |A x - y|^2 + gamma |x|_1, the columns of A being the rows
 of the dictionary, scaled to unit length (docs/methods/siso.md, (1)).  Each query keeps a small
-working set; one matrix product per round finds, for a whole batch of them, the columns that violate
-optimality; the k worst join the working set, whose lasso is then solved exactly, and so on over
-what the scan listed.  gamma comes down from where x = 0 as long as newcomers suffice
-(continuation).  A query that is done makes room for the next, so the products stay wide.
+working set.  One matrix product per round finds, for a whole batch of queries, the columns that
+violate optimality; the k worst join the working set, whose lasso is then solved exactly.  gamma
+falls from where x = 0 as long as new columns suffice (continuation).  A query that is done makes
+room for the next, so the products stay wide.
 
-The end is certified: after a scan of *all* columns, (P - D) / P <= tol.  Scans are float32, yet the
-certificate is a float64 one: columns whose float32 correlation is within the error bound of gamma
-are computed again in float64, and all others are then known to stay below gamma, also a little
-later (docs/methods/siso.md, (27)).
+The result is certified: after a scan of *all* columns, (P - D) / P <= tol.  Scans are float32 and
+the certificate is float64: columns whose float32 correlation is within the error bound of gamma are
+computed again in float64, and all others are then known to stay below gamma (docs/methods/siso.md,
+(27)).
+
+Each query is scaled by a power of two so that its largest entry is between 1/2 and 1, as the range
+of float32 ends at 1e38.  x and gamma scale with it, and a power of two rounds nothing.
 """
 
 from __future__ import annotations
@@ -32,13 +35,13 @@ from likewise_methods.siso.solver.rounds import QueryCode, Settings, run
 from likewise_methods.siso.solver.working_set import SOLVERS
 from likewise_methods.validation import matrix, number, one_of, refuse, truth, whole
 
-# What working sets of one batch may take together, in bytes.
+# Bytes that the working sets of one batch may take together.
 _MEMORY = 700 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The codes, and what is known about each query.
+    """The codes, and a report on each query.
 
     Attributes
     ----------
@@ -49,17 +52,17 @@ class Codes:
     gap : array of shape (q,)
         (P - D) / P over all columns, NaN where it was not certified.
     rounds : int array of shape (q,)
-        Scans, of all or of a part, or searches.
+        Rounds: scans of all columns or a part, or searches.
     scans : int array of shape (q,)
-        Those of the whole dictionary.
+        Scans of the whole dictionary.
     pivots : int array of shape (q,)
         Columns that entered or left (epochs for coordinate descent).
     converged : bool array of shape (q,)
-        Whether the end was reached.
+        Whether the query reached ``tol``.
 
     See Also
     --------
-    lasso : gives it.
+    lasso : returns it.
     """
 
     x: Any
@@ -89,23 +92,23 @@ def lasso(
     max_rounds: int | None = None,
     device: str = "cpu",
 ) -> Codes:
-    """Codes of the rows of Y over the rows of A, which are scaled to unit length.
+    """Return codes of the rows of Y over the rows of A, which are scaled to unit length.
 
     Parameters
     ----------
     A : array of shape (n, d), or Dictionary
-        The columns of the lasso, one a row.  Lengths from 1e-15 to 1e15, or zero.  A
+        The columns of the lasso, one a row, of length 1e-15 to 1e15, or zero.  A
         :class:`Dictionary` is scaled once and may be memory-mapped.
     Y : array of shape (q, d)
-        Queries, of any size: they are scaled by powers of two inside.  Only where a code itself
-        would leave the range of float64 (entries of y about 1e308, or below 1e-300) is it given
-        with ``converged`` False and a gap of NaN.
+        Queries of any size; they are scaled by powers of two.  Where a code would leave the range
+        of float64 (entries of y about 1e308, or below 1e-300), ``converged`` is False and the gap
+        NaN.
     alpha : float, default=0.002
         ``gamma`` as a share of each query's largest correlation, between 0 and 1.
     gamma : float or array of shape (q,), optional
-        The weight of |x|_1 itself, in place of ``alpha``.
+        The weight of |x|_1, instead of ``alpha``.
     tol : float, default=1e-4
-        The relative duality gap (P - D) / P at which a query is done.
+        The relative duality gap (P - D) / P at which a query stops.
     expand : int, default=100
         Columns that join a working set in a round, at most.
     nonnegative : bool, default=False
@@ -113,30 +116,30 @@ def lasso(
     solver : {"homotopy", "feature-sign", "cd"}, default="homotopy"
         How the lasso on a working set is solved.
     start : sparse matrix of shape (q, n), optional
-        Codes to begin with.
+        Codes to start from.
     search : callable, optional
-        ``search(R, k)`` suggests columns for residuals (rows of R, unit length; -1 for none) in
-        place of a scan.
+        ``search(R, k)`` suggests columns for residuals (rows of R, unit length; -1 for none)
+        instead of a scan.
     certify : bool, default=True
-        Whether scans have the last word over ``search``: where such a scan finds violators the
-        search had missed, that query stays on scans to its end, as its residual has become nearly
-        orthogonal to all columns, which no index is good at.
+        Whether a scan confirms what ``search`` ends with.  Where it finds violators that the search
+        missed, the query continues with scans: its residual is nearly orthogonal to all columns,
+        where indexes work badly.
     batch : int, optional
-        Queries at a time; by default as many as fit the memory, 96 at most (1,024 on a device).
+        Queries at a time; by default as many as fit the memory, at most 96 (1,024 on a device).
     n_jobs : int, default=1
         Threads.
     max_rounds : int, optional
-        Ends what does not converge; by default 500, or 20 times d if that is more.
+        The largest number of rounds; by default 500, or 20 times d if that is more.
     device : {"cpu", "cuda"}, default="cpu"
-        Where to work.  ``"cuda"`` (extra ``gpu``) takes hundreds of queries at a time, by homotopy
-        and by scans: neither another ``solver`` nor ``start`` or ``search`` goes with it.  A
+        Where to compute.  ``"cuda"`` (extra ``gpu``) takes hundreds of queries at a time, by
+        homotopy and scans only: not with another ``solver``, ``start`` or ``search``.  A
         :class:`Dictionary` stays on the device for the next call.  Without a device, or where the
-        dictionary does not fit it, the same call runs on the processor, with a warning.
+        dictionary does not fit, the call runs on the processor and warns.
 
     Returns
     -------
     Codes
-        ``x`` (CSR, q by n) and for each query gamma, the gap, and how it was reached.
+        ``x`` (CSR, q by n) and, for each query, gamma, the gap and a report.
 
     Examples
     --------
@@ -155,18 +158,21 @@ def lasso(
     ----------
     Problem, certificate and the rounds over working sets: docs/methods/siso.md, (1) to (7), (27).
     """
-    check_settings(
-        {"alpha": alpha, "tol": tol},
-        {
-            "expand": expand,
-            "n_jobs": n_jobs,
-            "batch": 1 if batch is None else batch,
-            "max_rounds": 1 if max_rounds is None else max_rounds,
-        },
-        {"nonnegative": nonnegative, "certify": certify},
-        solver,
-    )
-    check_device(device, solver, start is None and search is None)
+    for name, share in (("alpha", alpha), ("tol", tol)):
+        number(share, name, above=0, below=1)
+    counts = {"expand": expand, "n_jobs": n_jobs, "batch": batch, "max_rounds": max_rounds}
+    for name, count in counts.items():
+        if count is not None or name in ("expand", "n_jobs"):
+            whole(count, name)
+    truth(nonnegative, "nonnegative")
+    truth(certify, "certify")
+    one_of(solver, "solver", tuple(SOLVERS))
+    one_of(device, "device", ("cpu", "cuda"))
+    if device == "cuda" and (solver != "homotopy" or start is not None or search is not None):
+        raise InvalidInput(
+            'device "cuda" goes with solver "homotopy", without start and search; '
+            'leave them out, or take device "cpu"'
+        )
     dictionary = A if isinstance(A, Dictionary) else Dictionary([matrix(A, "A")])
     Y = matrix(Y, "Y").astype(np.float64)
     check_data(dictionary, Y)
@@ -186,7 +192,7 @@ def lasso(
         back = [sizes.back(query, one, given) for query, one in enumerate(solved)]
         return _collect(back, dictionary.n)
     parts = np.array_split(np.arange(len(Y)), max(1, min(int(n_jobs), len(Y))))
-    # Fewer slots than queries a thread would only be memory.
+    # More slots than queries of a thread would only take memory.
     most = max(1, min(settings.batch, max(len(part) for part in parts)))
     settings = replace(settings, batch=most)
 
@@ -195,7 +201,7 @@ def lasso(
         gammas = None if scaled is None else scaled[part]
         return run(dictionary, Y[part], gammas, own, search, settings)
 
-    # Threads are ours; the BLAS must not start its own in each of them.
+    # The BLAS must not start threads of its own in each of these.
     with one_blas_thread():
         if len(parts) == 1:
             solved = work(parts[0])
@@ -209,7 +215,7 @@ def lasso(
 def _on_device(
     dictionary: Dictionary, Y: Floats, gamma: Floats | None, settings: Settings, batch: int | None
 ) -> list[QueryCode]:
-    """Codes from a CUDA device; nothing, and a warning, where there is none to be had."""
+    """Return codes from a CUDA device; an empty list, and a warning, where there is none."""
     from likewise_cuda.device import why_not
     from likewise_cuda.solve import on_device, solve
 
@@ -244,20 +250,20 @@ def _collect(solved: Sequence[QueryCode], n: int) -> Codes:
 
 
 def _batch(dictionary: Dictionary, expand: int) -> int:
-    """As many queries at a time as fit the memory, 96 at most: wider products gain little."""
+    """Return how many queries at a time fit the memory, at most 96: wider products gain little."""
     most = min(dictionary.width, dictionary.n)
     w = min(dictionary.n, most + expand)
     each = 8 * (w * dictionary.width + w * w + most * most) + dictionary.n // 8
     return int(np.clip(_MEMORY // max(each, 1), 4, 96))
 
 
-# Rows times their scale in float32: beyond these lengths products could leave its range.
+# Beyond these lengths, rows times their scale could leave the range of float32.
 SHORTEST, LONGEST = 1e-15, 1e15
 _TINY, _HUGE = np.finfo(np.float64).tiny, 1e300
 
 
 def check_data(dictionary: Dictionary, Y: Floats) -> None:
-    """Refuse what cannot be scanned."""
+    """Refuse a dictionary or queries that cannot be scanned."""
     if dictionary.n == 0:
         raise InvalidInput("the dictionary has no rows; at least 1 expected")
     scale = dictionary.scale
@@ -274,31 +280,8 @@ def check_data(dictionary: Dictionary, Y: Floats) -> None:
         raise InvalidInput(f"row {bad} of Y is not finite; replace or drop it")
 
 
-def check_settings(
-    shares: dict[str, Any], counts: dict[str, Any], switches: dict[str, Any], solver: Any
-) -> None:
-    """``shares`` lie between 0 and 1, ``counts`` are whole and from 1, ``switches`` booleans."""
-    for name, value in shares.items():
-        number(value, name, above=0, below=1)
-    for name, value in counts.items():
-        whole(value, name)
-    for name, value in switches.items():
-        truth(value, name)
-    one_of(solver, "solver", tuple(SOLVERS))
-
-
-def check_device(device: Any, solver: str, plain: bool) -> None:
-    """Refuse what a device cannot do, wherever the call runs in the end."""
-    one_of(device, "device", ("cpu", "cuda"))
-    if device == "cuda" and (solver != "homotopy" or not plain):
-        raise InvalidInput(
-            'device "cuda" goes with solver "homotopy", without start and search; '
-            'leave them out, or take device "cpu"'
-        )
-
-
 def as_gammas(gamma: Any, n: int) -> Floats:
-    """One gamma for all queries, or one each."""
+    """Return one gamma per query from one number or one each."""
     try:
         found = np.asarray(gamma, np.float64)
     except (TypeError, ValueError) as error:
@@ -312,7 +295,7 @@ def as_gammas(gamma: Any, n: int) -> Floats:
 
 
 def as_start(start: Any, shape: tuple[int, int]) -> Any:
-    """Codes to begin with as CSR, each column once a query."""
+    """Return starting codes as CSR without duplicates and zeros."""
     try:
         found = sp.csr_array(start, dtype=np.float64, copy=True)
     except (TypeError, ValueError) as error:
@@ -327,29 +310,31 @@ def as_start(start: Any, shape: tuple[int, int]) -> Any:
 
 
 class Sizes:
-    """Powers of two that bring queries to a largest entry between 1/2 and 1, and back."""
+    """Powers of two that scale queries to a largest entry between 1/2 and 1, and back."""
 
     def __init__(self, Y: Floats) -> None:
         self.exponents = np.frexp(np.abs(Y).max(axis=1, initial=0.0))[1].astype(np.int64)
 
     def queries(self, Y: Floats) -> Floats:
-        """Y of this size; entries 1e-308 times the largest may become zero."""
+        """Return Y scaled; entries 1e-308 times the largest may become zero."""
         return np.asarray(np.ldexp(Y, -self.exponents[:, None]))
 
     def gammas(self, gamma: Floats) -> Floats:
-        """A given gamma for the queries of this size, kept in the range of float64."""
+        """Return given gammas for the scaled queries, kept in the range of float64."""
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(np.clip(np.ldexp(gamma, -self.exponents), _TINY, _HUGE))
 
     def start(self, start: Any) -> Any:
-        """Codes to begin with, for the queries of this size."""
+        """Return starting codes for the scaled queries."""
         each = np.repeat(self.exponents, np.diff(start.indptr))
         with np.errstate(over="ignore", under="ignore"):
             data = np.clip(np.ldexp(start.data, -each), -_HUGE, _HUGE)
         return sp.csr_array((data, start.indices, start.indptr), shape=start.shape)
 
     def back(self, query: int, one: QueryCode, given: Floats | None) -> QueryCode:
-        """The code of the query as it came; not certified where it leaves the range of float64."""
+        """Return the code of the query as given; uncertified where it leaves the range of
+        float64.
+        """
         exponent = int(self.exponents[query])
         with np.errstate(over="ignore", under="ignore"):
             values = np.ldexp(one.values, exponent)

@@ -1,7 +1,7 @@
 """The rounds of SISO for a queue of queries: slots are filled, scanned together, and emptied.
 
-What one query does between two scans is here (``Slot``); the mathematics of its working set is in
-``working_set``, the scan in ``scan``.  Why the rounds end: docs/methods/siso.md, (5) to (7).
+``Slot`` is what one query does between two scans; ``working_set`` solves its lasso, ``dictionary``
+scans.  docs/methods/siso.md, (5) to (7), explains why the rounds end.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ Search = Callable[[Floats, int], NDArray[np.int64]]
 
 # A correlation beyond gamma by less than this share is round-off, not a violation.
 _SLACK = 1e-10
-# While gamma comes down: how far at one look at most (first and later) and at least, and how many
-# of the newcomers should enter.
+# While gamma falls: the largest factor of one step (first and later) and the smallest, and the
+# share of the new columns that should enter the support.
 EARLY, DROP, LEAST = 0.2, 0.7, 0.8
 ENTER = 0.3
-# A scan lists columns that correlate more than NEAR times the level, and of these the best: a share
-# of all, but some times ``expand``.  Looking at them once more costs about a tenth of a scan.
+# A scan lists the best columns above NEAR times the level: a share of all, at least POOL times
+# ``expand``.  Looking at the list again costs about a tenth of a scan.
 NEAR, LISTED, POOL = 0.8, 1 / 256, 3
-# They join the working set in portions of ``expand``, those above FAR times the level, and are
-# judged anew by their correlations in between; until the level is so far below what the list ends
-# with (DEEP) that better ones are likely elsewhere, or so often.
+# Listed columns above FAR times the level join the working set in portions of ``expand``, and their
+# correlations are computed again in between.  This ends after LOOKS times, or when the level is so
+# far below the end of the list (DEEP) that unlisted columns are probably better.
 PORTIONS, FAR, DEEP, LOOKS = 2, 0.5, 0.65, 20
-# As long as the support is small, and the level so many times gamma, a mistake costs little: scans
-# see one part of so many rows, each time another.
+# While the support is small and the level is ABOVE times gamma, a mistake costs little: a scan then
+# sees PART rows only, different ones each time.
 PART, SMALL, ABOVE = 25_000, 50, 4
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all queries of a call share."""
+    """Options that all queries of a call share."""
 
     alpha: float
     tol: float
@@ -52,7 +52,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class QueryCode:
-    """One query's code."""
+    """The code of one query, and the report on it."""
 
     ids: Ids
     values: Floats
@@ -65,7 +65,7 @@ class QueryCode:
 
 
 class Slot:
-    """A place in the batch, with the query that has it now."""
+    """A place in the batch, and the query that has it now."""
 
     def __init__(self, dictionary: Dictionary, settings: Settings) -> None:
         self.dictionary, self.settings = dictionary, settings
@@ -76,7 +76,7 @@ class Slot:
         self.query = -1
 
     def take(self, query: int, y: Floats, gamma: float | None, start: Any) -> None:
-        """A new query; ``start`` is a CSR row or None."""
+        """Start a query; ``start`` is a CSR row or None."""
         self.query, self.given, self.start = query, gamma, start
         self.gamma = np.nan
         self.rounds = self.scans = self.tries = 0
@@ -85,11 +85,11 @@ class Slot:
         self.unseen = np.inf
         self.gone: set[int] = set()
         self.sticky: set[int] = set()
-        # The first look is always a whole scan: gamma needs the largest correlation of all.
+        # The first scan is complete: gamma needs the largest correlation of all.
         self.whole = True
         self.set.begin(y)
         if not y.any():
-            # Nothing to reconstruct: the code is zero, whatever gamma.
+            # Nothing to reconstruct: the code is zero for any gamma.
             self.gamma = gamma or 0.0
             self._finish(0.0, True)
 
@@ -106,22 +106,22 @@ class Slot:
     def _finish(self, gap: float, converged: bool) -> None:
         self.gap, self.converged, self.done = gap, converged, True
 
-    # -- the two kinds of news --------------------------------------------------------------
-
     def early(self) -> bool:
-        """Whether a part of the dictionary will do: gamma is far, the support small."""
+        """Return whether a part of the dictionary will do: gamma is far and the support small."""
         far = self.scans > 0 and self.set.level > ABOVE * self.gamma
         return far and self.set.support < SMALL
 
     def floor(self) -> float:
-        """Correlations up to this are of no interest in the next scan."""
+        """Return the correlation up to which the next scan need not list columns."""
         if self.scans == 0:
             return 0.0
         return NEAR * self.set.level
 
     def after_scan(self, ids: Ids, values: Floats, floor: float, complete: bool) -> None:
-        """Columns were looked at, all if ``complete``: ``ids`` are the largest outside, and no
-        other exceeds ``floor``."""
+        """Use a scan, of all columns if ``complete``.
+
+        ``ids`` are the columns outside with the largest correlations; no other exceeds ``floor``.
+        """
         first = self.scans == 0
         self.rounds += 1
         self.scans += complete
@@ -130,8 +130,8 @@ class Slot:
         if first:
             signed = self.dictionary.correlations(ids, self.set.r)
             if floor > (1 + 1e-9) * float(self._size(signed).max(initial=0.0)):
-                # A column that was not listed may correlate more: all is float32 noise, or there
-                # are many copies.  gamma would be wrong.
+                # An unlisted column may correlate more (float32 noise, or many copies), which
+                # would make gamma wrong.
                 ids, _ = self._precisely()
                 signed = self.dictionary.correlations(ids, self.set.r)
             self._first(self._size(signed))
@@ -142,13 +142,13 @@ class Slot:
             signed = self.dictionary.correlations(ids, self.set.r)
             gap = self._gap(signed)
             if gap > self.settings.tol and not self._violates(signed):
-                # float32 cannot tell: so many columns are close to gamma that some were not
-                # listed (copies, mostly), or the working set is not solved.
+                # float32 cannot decide: so many columns are close to gamma (mostly copies) that
+                # some were not listed, or the working set is not solved.
                 ids, beyond = self._precisely()
                 gap = self.set.gap(self.gamma, beyond)
                 ids = ids[~self._inside(ids)]
                 signed = self.dictionary.correlations(ids, self.set.r)
-                # What the scan listed and this list does not hold is unseen from now on.
+                # Columns that the scan listed and this list lacks are unseen from now on.
                 self.unseen = max(self.unseen, self.gamma * (1 + _SLACK))
             if gap <= self.settings.tol or over:
                 self._finish(gap, gap <= self.settings.tol)
@@ -162,19 +162,19 @@ class Slot:
                 self.set.polish()
         else:
             signed = values
-        # Where the search has run dry once, scans go on: late residuals are nearly orthogonal to
-        # all columns, which no index is good at.
+        # After a search has found nothing, scans continue: late residuals are nearly orthogonal to
+        # all columns, where indexes work badly.
         self.whole = self.scans > 1
         self._absorb(ids, signed)
 
     def after_search(self, ids: Ids) -> None:
-        """A search suggested columns; they are judged by their exact correlations."""
+        """Use the columns that a search suggested, judged by their exact correlations."""
         self.rounds += 1
         ids = np.unique(ids[ids >= 0])
         ids = ids[~self._inside(ids)]
         signed = self.dictionary.correlations(ids, self.set.r)
         if self.set.level == self.gamma and not self._violates(signed):
-            # Nothing found is not nothing there: only a scan can tell.
+            # That a search finds nothing proves nothing; a scan does.
             if self.settings.certify:
                 self.whole = True
             else:
@@ -183,30 +183,32 @@ class Slot:
         if self.rounds >= self.settings.max_rounds:
             self._finish(np.nan, False)
             return
-        # Columns that were not found may correlate as they like.
+        # Nothing is known of the columns that were not found.
         self._new_list(self.set.level, np.inf)
         self._absorb(ids, signed)
 
     def _new_list(self, least: float, unseen: float) -> None:
-        """There is a new list: what it ends with, what no other column exceeds, and from now on
-        which columns have left the working set, as they are in neither."""
+        """Store what a new list ends with and what no other column exceeds.
+
+        From now on keep the columns that leave the working set, as neither of the two has them.
+        """
         self.least, self.unseen = least, unseen
         self.r = self.set.r.copy()
         self.left: list[Ids] = []
 
     def _precisely(self) -> tuple[Ids, float]:
-        """The columns that correlate most, and how much, in float64."""
+        """Return the columns that correlate most, and the largest correlation, in float64."""
         k = _list_length(self.dictionary, self.settings)
         return self.dictionary.scan_precisely(self.set.r, k, self.settings.nonnegative)
-
-    # -- expansion and shrinkage ------------------------------------------------------------
 
     def _violates(self, signed: Floats) -> bool:
         return bool((self._size(signed) > self.gamma * (1 + _SLACK)).any())
 
     def _gap(self, signed: Floats) -> float:
-        """Relative gap by what is known of all columns: correlations of those listed, and a bound
-        on the others that holds for later residuals than that of the scan.
+        """Return the relative gap by what is known of all columns.
+
+        That is the correlations of those listed, and a bound on the others that also holds for
+        residuals after that of the scan.
 
         References
         ----------
@@ -226,7 +228,7 @@ class Slot:
         return c if self.settings.nonnegative else np.abs(c)
 
     def _first(self, c: Floats) -> None:
-        """gamma from the largest correlation; what to do where nothing correlates."""
+        """Set gamma from the largest correlation; finish where nothing correlates."""
         most = float(c.max(initial=0.0))
         self.gamma = self.settings.alpha * most if self.given is None else self.given
         if most <= 0.0 or most <= self.gamma:
@@ -243,12 +245,12 @@ class Slot:
             self._solve(self.gamma, 1 << 30)
 
     def _better_than_zero(self, x: Floats) -> bool:
-        """Whether a start can be of use: gamma |x|_1 alone is not more than all of P(0)."""
+        """Return whether a start helps: gamma |x|_1 alone must not exceed P(0)."""
         l1 = float(np.abs(x).sum())
         return 0 < self.gamma * l1 <= 0.5 * float(self.set.y @ self.set.y)
 
     def _absorb(self, ids: Ids, signed: Floats) -> None:
-        """Expand and solve, several times over the same list, as long as it may hold the best."""
+        """Expand and solve repeatedly over one list, as long as it may hold the best columns."""
         for _ in range(LOOKS):
             self._expand(ids, signed)
             if DEEP * self.least > self.set.level > self.gamma:
@@ -262,7 +264,7 @@ class Slot:
                 return
 
     def _expand(self, ids: Ids, signed: Floats) -> None:
-        """Let the best columns in, at the cost of the worst without a coefficient; then solve."""
+        """Let the best columns in, in place of the worst without a coefficient; then solve."""
         c = self._size(signed)
         last = self.set.level == self.gamma
         new = c > (self.gamma * (1 + _SLACK) if last else FAR * self.set.level)
@@ -287,7 +289,7 @@ class Slot:
             target = self.gamma
         self._solve(target, 1 << 30 if last else 2 * k)
         if not last:
-            # As far down next time as should bring a good share of k newcomers into the support.
+            # Next time, go down as far as should bring a good share of k columns into the support.
             entered = max(self.set.support - support, 1)
             power = min(max(ENTER * k / entered, 0.5), 2.0)
             least = EARLY if 3 * self.set.support < k else DROP
@@ -297,8 +299,10 @@ class Slot:
         self.set.solve(target, most_entries, 1e-4 * self.settings.tol * target)
 
     def _may_go(self, free: Ids) -> Ids:
-        """Anti-cycling at the final gamma: nobody goes unless the objective fell, and a column
-        that went and came back stays."""
+        """Prevent cycles at the final gamma.
+
+        Columns leave only if the objective fell, and a column that left and came back stays.
+        """
         now = self.set.objective(self.gamma)
         fell = now < self.best * (1 - 1e-12)
         self.best = min(self.best, now)
@@ -349,7 +353,7 @@ def run(
 
 
 def _list_length(dictionary: Dictionary, settings: Settings) -> int:
-    """How many columns a scan lists for a query."""
+    """Return how many columns a scan lists for a query."""
     return max(POOL * settings.expand, int(LISTED * dictionary.n))
 
 
@@ -373,7 +377,7 @@ def _search(search: Search, slots: list[Slot], settings: Settings) -> None:
         return
     R = np.stack([slot.set.r for slot in slots])
     R /= np.maximum(np.linalg.norm(R, axis=1, keepdims=True), 1e-300)
-    # Members come first in any honest answer, so ask for as many more.
+    # Members come first in the answer, so ask for as many more.
     k = settings.expand + max(slot.set.support for slot in slots)
     ids = search(R, k)
     if not settings.nonnegative:

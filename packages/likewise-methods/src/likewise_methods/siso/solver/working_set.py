@@ -1,7 +1,7 @@
 """The working set of one query: its columns, their Gram matrix, the code on it, the factor.
 
-Columns outside the support give up their places to better ones, so the set stays as large as the
-support plus the newcomers of one round, and nothing moves in memory.
+Better columns take the places of columns outside the support, so the set stays as large as the
+support plus the new columns of one round, and nothing moves in memory.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from likewise_methods.siso.solver.dictionary import Floats, Ids
 from likewise_methods.siso.solver.feature_sign import search
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED, STUCK, follow
 
-# More pivots than this in one walk are a sign of trouble, not of a hard problem.
+# More pivots than this in one walk mean rounding trouble, not a hard problem.
 _PIVOTS = 20_000
 _EPOCHS = 2_000
-# Columns there are places for at first.
+# Places for columns at first.
 _ROOM = 320
 
 
@@ -41,7 +41,7 @@ def _place(G, block, at, w):  # type: ignore[no-untyped-def]
 
 @kernel
 def _rebase(c, b, s, w, level):  # type: ignore[no-untyped-def]
-    """Bounds such that x is optimal for them; gives the largest error on the support."""
+    """Set bounds for which x is optimal; return the largest error on the support."""
     wrong = 0.0
     for k in range(w):
         if s[k] != 0.0:
@@ -54,7 +54,7 @@ def _rebase(c, b, s, w, level):  # type: ignore[no-untyped-def]
 
 @kernel
 def _factor(G, U, x, s, act, size):  # type: ignore[no-untyped-def]
-    """U of the support x has, in order of position; dependent columns lose their coefficient."""
+    """Compute U of the support of x, in order of position; dependent columns become zero."""
     w, n = size[0], 0
     u = np.empty(U.shape[0])
     for j in range(w):
@@ -73,11 +73,11 @@ def _factor(G, U, x, s, act, size):  # type: ignore[no-untyped-def]
 
 
 class WorkingSet:
-    """Everything about one query; reused for the next one when it is solved."""
+    """Everything about one query; reused for the next one."""
 
     def __init__(self, width: int, n: int, *, solver: str, nonnegative: bool) -> None:
         self.solver, self.nonnegative = SOLVERS[solver], nonnegative
-        # No more columns than this are independent.  Memory that is not touched costs nothing.
+        # No more columns than this are independent.  Untouched memory costs nothing.
         most = min(width, n)
         self.size = np.zeros(3, np.int64)
         self.rows = np.empty((0, width))
@@ -86,8 +86,6 @@ class WorkingSet:
         self.act = np.zeros(most + 1, np.int64)
         self.x, self.c, self.b, self.s = (np.zeros(0) for _ in range(4))
         self.ids = np.zeros(0, np.int64)
-
-    # -- sizes ------------------------------------------------------------------------------
 
     @property
     def w(self) -> int:
@@ -98,7 +96,7 @@ class WorkingSet:
         return int(np.count_nonzero(self.x[: self.w]))
 
     def begin(self, y: Floats) -> None:
-        """Take a new query; the arrays stay."""
+        """Start a new query; keep the arrays."""
         self.y, self.r = y, y.copy()
         self.size[:] = 0
         self.level = np.inf
@@ -119,18 +117,16 @@ class WorkingSet:
         rows[:old], G[:old, :old] = self.rows[:old], self.G[:old, :old]
         self.rows, self.G = rows, G
 
-    # -- columns come and go ----------------------------------------------------------------
-
     def outside(self) -> tuple[Ids, Floats]:
-        """Positions without a coefficient, and the size of their correlations."""
+        """Return positions without a coefficient, and the size of their correlations."""
         at = np.flatnonzero(self.x[: self.w] == 0)
         c = self.c[at]
         return at, c if self.nonnegative else np.abs(c)
 
     def admit(self, ids: Ids, rows: Floats, c: Floats, free: Ids) -> Ids:
-        """Take columns in, first at the positions ``free``; gives the ids that had to go.
+        """Add columns, first at the positions ``free``; return the ids they replaced.
 
-        ``c`` are their correlations with the residual as it is.
+        ``c`` are their correlations with the current residual.
         """
         new, old = len(ids), self.w
         at = np.concatenate([free[:new], np.arange(old, old + max(0, new - len(free)))])
@@ -143,23 +139,21 @@ class WorkingSet:
         self.size[0] = w
         return gone
 
-    # -- solving ----------------------------------------------------------------------------
-
     def refresh(self) -> None:
-        """Residual and correlations from the columns themselves, free of accumulated error."""
+        """Recompute residual and correlations from the columns, free of accumulated error."""
         w = self.w
         np.subtract(self.y, self.x[:w] @ self.rows[:w], out=self.r)
         np.dot(self.rows[:w], self.r, out=self.c[:w])
 
     def start_from(self, x: Floats) -> None:
-        """Begin with these coefficients for the columns admitted so far."""
+        """Start from these coefficients of the columns admitted so far."""
         w = self.w
         self.x[:w] = np.maximum(x, 0) if self.nonnegative else x
         _factor(self.G, self.U, self.x, self.s, self.act, self.size)
         self.refresh()
 
     def solve(self, target: float, most_entries: int, precision: float) -> None:
-        """Go to ``target``, or part of the way; ``level`` says where we are, r and c are fresh."""
+        """Solve for ``target``, or part of the way; ``level`` is where it ended."""
         self.solver.run(self, target, most_entries, precision)
         self.refresh()
 
@@ -199,15 +193,13 @@ class WorkingSet:
         self.settled, self.level = state == DONE, target
 
     def polish(self) -> None:
-        """A fresh factor and another go: what is left when only round-off stands in the way."""
+        """Recompute factor and residual, where only rounding prevents progress."""
         if self.solver.factors:
             _factor(self.G, self.U, self.x, self.s, self.act, self.size)
         self.refresh()
 
-    # -- what came out ----------------------------------------------------------------------
-
     def gap(self, gamma: float, beyond: float) -> float:
-        """Relative duality gap when no column outside correlates more than ``beyond``."""
+        """Return the relative gap if no column outside correlates more than ``beyond``."""
         c = self.c[: self.w]
         inside = float((c if self.nonnegative else np.abs(c)).max(initial=0.0))
         return relative_gap(
@@ -220,21 +212,21 @@ class WorkingSet:
         )
 
     def objective(self, gamma: float) -> float:
-        """1/2 |r|^2 + gamma |x|_1."""
+        """Return 1/2 |r|^2 + gamma |x|_1."""
         return 0.5 * float(self.r @ self.r) + gamma * float(np.abs(self.x[: self.w]).sum())
 
     def code(self) -> tuple[Ids, NDArray[Any]]:
-        """Columns with a coefficient, ascending, and the coefficients."""
+        """Return the columns with a coefficient, ascending, and the coefficients."""
         at = np.flatnonzero(self.x[: self.w])
         order = np.argsort(self.ids[at])
         return self.ids[at][order], self.x[at][order]
 
 
 class Solver(NamedTuple):
-    """How the lasso on a working set is solved.
+    """A solver of the lasso on a working set.
 
-    ``run`` takes the set to a target; it may pause after so many entries, or end at a precision,
-    where it knows how to.  ``factors`` says whether it needs the factor of the support kept.
+    ``run`` takes the set to a target; it may pause after so many entries, or stop at a precision.
+    ``factors``: it needs the factor of the support.
     """
 
     run: Callable[[WorkingSet, float, int, float], None]
