@@ -59,7 +59,7 @@ def collection_of(root: Path, space: str, rows: Any) -> None:
 
 
 def tag_as_listed(col: Collection, tags: Mapping[int, Sequence[str]]) -> None:
-    """Tags of pictures, by number, as from a list (``likewise tags import``)."""
+    """Tags of pictures, by number, as from a list (``likewise library tags import``)."""
     pairs = [(image, tag) for image, some in tags.items() for tag in some]
     with col._store.write() as c:
         tag_tables.put_sources(c, tag_tables.FILE, pairs)

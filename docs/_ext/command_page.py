@@ -16,12 +16,13 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\|*_$`[]#"} | {"<": "&lt
 
 
 def every_command(app: typer.Typer) -> Iterator[tuple[str, Any]]:
-    """Commands and groups with what is typed for them, a group before its commands."""
+    """Yield commands and groups that help shows, a group before its commands."""
 
     def walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield name, command
         for word, inner in getattr(command, "commands", {}).items():
-            yield from walk(f"{name} {word}", inner)
+            if not inner.hidden:
+                yield from walk(f"{name} {word}", inner)
 
     yield from walk("likewise", typer.main.get_command(app))
 

@@ -218,7 +218,7 @@ def test_a_folder_belongs_to_one_catalog(server: Server, root: Path, tmp_path: P
     Collection.move(tmp_path / "other" / "c.lw", others)
     with pytest.raises(CatalogRefused, match="another collection"):
         Collection.move(root, others)
-    with pytest.raises(CatalogRefused, match="likewise move"):
+    with pytest.raises(CatalogRefused, match="likewise admin move"):
         Collection.open(root, catalog=mine)
     copy = tmp_path / "copy.lw"
     shutil.copytree(root, copy)

@@ -1,4 +1,4 @@
-"""`likewise check` on what folders and names may hold."""
+"""`likewise evaluate check` on what folders and names may hold."""
 
 from __future__ import annotations
 

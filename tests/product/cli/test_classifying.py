@@ -1,4 +1,4 @@
-"""``likewise classify``: trained, asked, and what it says when it cannot."""
+"""``likewise models classify``: trained, asked, and what it says when it cannot."""
 
 from __future__ import annotations
 

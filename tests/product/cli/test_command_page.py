@@ -37,6 +37,8 @@ def test_everything_that_can_be_typed_is_there() -> None:
         said = parts()[name.removeprefix("likewise ")]
         assert f"\n{name} " in said
         for one in command.params:
+            if getattr(one, "hidden", False):
+                continue
             typed = {*one.opts, *one.secondary_opts} - everywhere
             if one.param_type_name == "argument":
                 typed = {one.metavar.replace("|", "\\|") if one.metavar else one.name}

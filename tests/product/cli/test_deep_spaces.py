@@ -1,4 +1,4 @@
-"""``likewise space`` with networks: by name, by --onnx, cards, and options that make no sense."""
+"""``likewise admin spaces`` with networks: by name, by --onnx, cards, refused options."""
 
 from __future__ import annotations
 

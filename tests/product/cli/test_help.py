@@ -20,13 +20,13 @@ from tests.product.cli.process import Likewise
 
 
 def every_command() -> Iterator[tuple[str, Any]]:
-    """Commands and groups of commands with what is typed for them."""
+    """Commands and groups that help shows, with what is typed for them."""
     waiting: list[tuple[str, Any]] = [("likewise", typer.main.get_command(app))]
     while waiting:
         name, command = waiting.pop()
         yield name, command
         inner = getattr(command, "commands", {})
-        waiting += [(f"{name} {word}", one) for word, one in inner.items()]
+        waiting += [(f"{name} {word}", one) for word, one in inner.items() if not one.hidden]
 
 
 def test_every_command_and_every_option_says_what_it_is_for() -> None:
@@ -39,7 +39,9 @@ def test_every_command_and_every_option_says_what_it_is_for() -> None:
             assert (getattr(one, "help", None) or "").strip(), f"{name}: {one.name} has no help"
 
 
-@pytest.mark.parametrize("words", [["search"], ["tags", "read"], ["link"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["search"], ["library", "tags", "read"], ["admin", "link"]], ids=" ".join
+)
 def test_lines_of_help_are_as_long_as_the_terminal(words: list[str], empty: Likewise) -> None:
     """Not as long as those of the source: a paragraph ends where it ends."""
     said = empty(*words, "--help").stdout.split("╭")[0]
@@ -49,13 +51,65 @@ def test_lines_of_help_are_as_long_as_the_terminal(words: list[str], empty: Like
             assert len(line) + len(following.split()[0]) > 150, line
 
 
-def test_the_readme_names_every_command() -> None:
+def test_the_readme_names_every_command_and_group() -> None:
     readme = (Path(__file__).parents[3] / "README.md").read_text()
     listed = readme.split("## On the command line")[1].split("\n## ")[0]
     for name, _ in every_command():
         words = name.split()
-        if len(words) == 2:
-            assert re.search(rf"[`|, ]{re.escape(words[1])}[` ,|…]", listed), name
+        if len(words) in (2, 3):
+            assert re.search(rf"[`|, ]{re.escape(words[-1])}[` ,|…]", listed), name
+
+
+def test_help_shows_eight_commands_and_the_groups() -> None:
+    shown = {name.split()[1] for name, _ in every_command() if name.count(" ") == 1}
+    eight = {"open", "add", "search", "teach", "tag", "duplicates", "export", "info"}
+    assert shown == eight | {"serve", "demo", "library", "models", "evaluate", "admin"}
+
+
+OLD_NAMES = {
+    "accept": "library accept", "actions": "library actions", "album": "library album",
+    "album export": "export library", "backup": "admin backup", "check": "evaluate check",
+    "classify": "models classify", "compact": "admin compact", "compare": "models compare",
+    "comparisons": "models comparisons", "comparisons export": "export comparisons",
+    "comparisons report": "evaluate comparisons", "engine": "admin engine",
+    "favourite": "library favourite", "hide": "library hide", "judge": "teach",
+    "keys": "admin keys", "learn": "models learn", "learned": "evaluate learned",
+    "link": "admin link", "log": "models log", "map": "models map", "model": "models",
+    "move": "admin move", "problems": "library problems", "profile": "models profile",
+    "profile export": "export profile", "push": "admin push", "refresh": "models refresh",
+    "reject": "library reject", "remove": "library remove", "restore": "admin restore",
+    "retrain": "models retrain", "similarity": "models similarity", "space": "admin spaces",
+    "star": "library star", "sync": "library sync", "tags": "library tags",
+    "undo": "models undo", "verify": "admin verify",
+}  # fmt: skip
+"""Names of the last release, and what they are called now."""
+
+
+def test_old_names_work_and_are_hidden() -> None:
+    def find(words: str) -> tuple[Any, bool]:
+        command: Any = typer.main.get_command(app)
+        hidden = False
+        for word in words.split():
+            command = command.commands[word]
+            hidden = hidden or command.hidden
+        return command, hidden
+
+    for old, new in OLD_NAMES.items():
+        (before, was_hidden), (now, is_hidden) = find(old), find(new)
+        assert was_hidden, old
+        assert not is_hidden, new
+        assert [one.opts for one in before.params] == [one.opts for one in now.params], old
+    root: Any = typer.main.get_command(app)
+    top = {name for name, one in root.commands.items() if one.hidden}
+    assert top == {name for name in OLD_NAMES if " " not in name}
+
+
+def test_evaluate_takes_a_data_set_as_before(empty: Likewise) -> None:
+    for words in (["evaluate"], ["evaluate", "dataset"]):
+        refused = empty(*words, "folders", "nowhere")
+        assert refused.returncode == 1
+        assert "nowhere" in refused.stderr
+        assert empty(*words, "holidays", "nowhere").returncode == 2
 
 
 @pytest.mark.slow
@@ -63,7 +117,7 @@ def test_the_readme_names_every_command() -> None:
     ("typed", "expected"),
     [
         ("sea", {"search"}),
-        ("profile me", {"merge"}),
+        ("models profile me", {"merge"}),
         ("search --hei", set()),
         ("add --al", {"--all-spaces"}),
     ],
@@ -94,7 +148,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     program.chmod(0o755)
     script = (
         'eval "$(_LIKEWISE_COMPLETE=source_bash likewise)"\n'
-        "COMP_WORDS=(likewise prob) COMP_CWORD=1\n"
+        "COMP_WORDS=(likewise dup) COMP_CWORD=1\n"
         "_likewise_completion likewise\n"
         'echo "${COMPREPLY[@]}"\n'
     )
@@ -106,7 +160,7 @@ def test_bash_completes(tmp_path: Path) -> None:
         timeout=60,
         check=False,
     )
-    assert done.stdout.split() == ["problems"], done.stderr
+    assert done.stdout.split() == ["duplicates"], done.stderr
 
 
 def test_a_pipe_that_does_not_know_a_sign_is_no_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``likewise keys``: made and shown once, listed, revoked, and all of one taken back."""
+"""``likewise admin keys``: made and shown once, listed, revoked, and all of one taken back."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_key_from_beginning_to_end(root: Path) -> None:
     assert secret not in listed
     log = CliRunner().invoke(app, ["log", "-C", str(root)])
     assert "by Ada" in log.stdout
-    assert "opens nothing any more" in run(root, "revoke", "ada")
+    assert "no longer works" in run(root, "revoke", "ada")
     assert "revoked already" in run(root, "revoke", "Ada", code=1)
     assert [one["name"] for one in run(root, "list", "--json")] == ["Bob"]
     assert [bool(one["revoked"]) for one in run(root, "list", "--all", "--json")] == [True, False]
@@ -58,7 +58,7 @@ def test_a_key_from_beginning_to_end(root: Path) -> None:
     assert (done["judgements"], done["tags"]) == (1, 1)
     undone = CliRunner().invoke(app, ["actions", "undo", "-C", str(root)])
     assert "2 lines restored" in undone.stdout
-    assert "Took back 1 judgement and 1 line about tags of Ada" in run(root, "take-back", "1")
+    assert "Undid 1 judgement and 1 tag change of Ada" in run(root, "take-back", "1")
     log = CliRunner().invoke(app, ["log", "-C", str(root)])
     assert "took back 1 judgement of Ada" in log.stdout
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from likewise.cli.app import app
-from likewise.cli.triplet_file import read_triplets
+from likewise.cli.comparison_files import read_triplets
 from likewise.errors import InvalidInput
 from tests.product.cli.process import Likewise
 
@@ -217,7 +217,7 @@ def test_profiles(here: Here) -> None:
     # A copy goes its own way.
     back = here("profile", "rollback", 0, "--profile", "mine")
     assert "0 judgements standing" in back
-    assert f"To go forward again: likewise profile rollback {judged} --profile mine" in back
+    assert f"To go forward again: likewise models profile rollback {judged} --profile mine" in back
     names = {one["name"]: one["judgements"] for one in here.json("profile", "list")}
     assert names == {"default": 0, "mine": 0, "other": 1}
     here("profile", "rollback", judged, "--profile", "mine")

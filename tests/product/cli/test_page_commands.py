@@ -39,6 +39,8 @@ def wrong(words: list[str]) -> str | None:
         if word.startswith("-"):
             options.add(word.split("=")[0])
         elif hasattr(command, "get_command") and (inner := command.get_command(context, word)):
+            if inner.hidden:
+                return f"{word!r} is the name of an earlier release"
             command = inner
         elif hasattr(command, "get_command") and not options and not word.isupper():
             return f"there is no command {word!r}"
@@ -60,4 +62,5 @@ def test_commands_are_found_and_mistakes_noticed() -> None:
     assert len(readme) > 12
     assert wrong(["search", "1", "--also", "2"]) is None
     assert wrong(["serch", "1"]) == "there is no command 'serch'"
-    assert wrong(["keys", "add", "Anna", "--rule", "look"]) == "has no ['--rule']"
+    assert wrong(["judge", "1"]) == "'judge' is the name of an earlier release"
+    assert wrong(["admin", "keys", "add", "Anna", "--rule", "look"]) == "has no ['--rule']"

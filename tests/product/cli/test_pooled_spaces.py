@@ -1,4 +1,4 @@
-"""``likewise space add psc`` and ``vlad``, and what ``similarity list`` says then."""
+"""``likewise admin spaces add psc`` and ``vlad``, and what ``similarity list`` says then."""
 
 from __future__ import annotations
 

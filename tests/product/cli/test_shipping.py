@@ -1,4 +1,4 @@
-"""``likewise push`` and ``likewise verify --against``, with Qdrant's engine in a folder."""
+"""``likewise admin push`` and ``verify --against``, with Qdrant's engine in a folder."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_changes_go_on_being_shipped(tmp_path: Path, address: str) -> None:
         busy = here("add", paths[10], "--workers", "0")
         assert busy.returncode == 0
         assert "is open in another process" in busy.stderr
-        assert f"'likewise push --to {address}' sends it" in busy.stderr
+        assert f"'likewise admin push --to {address}' sends it" in busy.stderr
         lacking = here("search", ids[0], "--by", "holistic")
         assert lacking.returncode == 0
         assert "only the 1 picture that waits to be sent there can be found" in lacking.stderr

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from likewise.catalog.changes import drop_space
-from likewise.cli.app import BRIEF, _app_for, app
+from likewise.cli.app import SINGLE_THREADED, _app_for, app
 from likewise.collection.collection import Collection
 from likewise_methods import kernels as _kernels
 from tests.product.cli.process import few_views
@@ -36,7 +36,7 @@ COMMANDS = {
     "search 1": "score",
     "search 1 --by given": "score",
     "search 1 --where tag=cat --by fit": "score",
-    "judge 1 --liked 2 --disliked 7": "Now most similar",
+    "teach 1 --like 2 --dislike 7": "Now most similar",
     "log": "liked 2",
     "learned": "1 judgement",
     "undo": "is undone",
@@ -146,4 +146,4 @@ def test_one_command_is_built_and_all_are_known() -> None:
         assert set(app.registered_commands) <= set(_app_for(arguments).registered_commands)
     # Asking for one leaves the others where they are.
     assert len(app.registered_commands) > 20
-    assert all(_app_for([name]) is not app for name in BRIEF)
+    assert all(_app_for([name]) is not app for name in SINGLE_THREADED)

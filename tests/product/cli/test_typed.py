@@ -33,7 +33,7 @@ def test_what_is_no_file_and_no_id_is_text(likewise: Likewise) -> None:
     assert found["query"] is None
     assert [hit["id"] for hit in found["hits"]] == [1]
     assert found["hits"][0]["reasons"] == [{"key": "tag:red garden", "text": "tagged red garden"}]
-    assert "likewise space add deep-dense" in found["hint"]
+    assert "likewise admin spaces add deep-dense" in found["hint"]
     done = likewise("search", "chelsea")
     assert done.returncode == 0
     assert "file name chelsea-0" in done.stdout
@@ -124,7 +124,7 @@ def test_models_say_what_is_here(likewise: Likewise) -> None:
     assert set(found) == {"pictures' network", "text model", "image-text network"}
     for one in found.values():
         assert one["available"] or (one["missing"] and one["command"])
-    assert found["image-text network"]["command"] == "likewise space add NAME --clip FOLDER"
+    assert found["image-text network"]["command"] == "likewise admin spaces add NAME --clip FOLDER"
     assert "image-text network" in likewise("models").stdout
 
 

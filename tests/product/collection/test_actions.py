@@ -93,7 +93,7 @@ def test_one_picture_is_no_bulk_action(col: Collection) -> None:
     assert col.tags.change_many([1], ["sea"]).action is None
     assert col.tags.change_many([1, 2], ["sea"]).action is None, "one of the two had it"
     assert col.actions.list() == []
-    with pytest.raises(UnknownName, match="likewise actions"):
+    with pytest.raises(UnknownName, match="likewise library actions"):
         col.actions.undo(1)
 
 

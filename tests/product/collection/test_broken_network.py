@@ -87,7 +87,8 @@ def test_a_new_collection_does_without(broken: Path, tmp_path: Path) -> None:
         for name in ("deep", "look"):
             with pytest.raises(UnknownName) as unknown:
                 made.similarities[name]
-            said = f"yet: once the network runs here ({WRONG}), likewise space add {name} makes it"
+            way = f"likewise admin spaces add {name} makes it"
+            said = f"yet: once the network runs here ({WRONG}), {way}"
             assert said in str(unknown.value)
     with pytest.raises(DeepMissing, match="installed but cannot be imported"):
         Collection.create(tmp_path / "other.lw", deep=True)
@@ -172,7 +173,7 @@ def test_searches_say_what_is_wrong(col: Collection, broken: Path, tmp_path: Pat
     libraries._broken.clear()
     col.spaces.drop("look")
     col.spaces.drop("deep-dense")
-    assert f"{WRONG}, then likewise space add deep-dense" in str(col.search(text="ice").hint)
+    assert f"{WRONG}, then likewise admin spaces add deep-dense" in str(col.search(text="ice").hint)
     col.add(path, workers=0)
     libraries._broken.clear()
     with pytest.raises(UnknownPicture, match=r"once the network runs here \(onnxruntime is inst"):

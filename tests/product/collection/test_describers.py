@@ -251,7 +251,7 @@ def test_the_commands(qr_codes: None, tmp_path: Path) -> None:
     run, where = CliRunner(), ["-C", str(tmp_path / "photos.lw")]
 
     def said(*command: str) -> str:
-        result = run.invoke(app, ["describer", *command, *where])
+        result = run.invoke(app, ["admin", "describers", *command, *where])
         assert result.exit_code == 0, result.output
         return result.stdout
 

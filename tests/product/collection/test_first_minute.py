@@ -47,9 +47,9 @@ def test_words_come_when_somebody_asks(tmp_path: Path) -> None:
     write_pictures(tmp_path / "pictures", views=2)
     with Collection.create(tmp_path / "c.lw") as col:
         col.add(tmp_path / "pictures", workers=0)
-        with pytest.raises(UnknownName, match="likewise space add words makes it"):
+        with pytest.raises(UnknownName, match="likewise admin spaces add words makes it"):
             col.search(1, by="words")
-        with pytest.raises(UnknownName, match="likewise space add words makes it"):
+        with pytest.raises(UnknownName, match="likewise admin spaces add words makes it"):
             col.search(1, by="both")
         assert col.spaces.add_missing(workers=0) == ["words", "holistic"]
         assert col.search(1, by="words")

@@ -234,11 +234,11 @@ def test_a_collection_without_rows_that_read_says_what_to_add(
 ) -> None:
     shutil.copytree(built, tmp_path / "c.lw")
     with Collection.open(tmp_path / "c.lw") as col:
-        assert "meaning: likewise space add deep-dense" in str(col.search(text="odd").hint)
+        assert "meaning: likewise admin spaces add deep-dense" in str(col.search(text="odd").hint)
         # Where the network cannot run, the space alone would be of no help.
         monkeypatch.setattr(network, "is_installed", lambda: False)
         hint = str(col.search(text="odd").hint)
-        assert f"meaning: {INSTALL}, then likewise space add deep-dense" in hint
+        assert f"meaning: {INSTALL}, then likewise admin spaces add deep-dense" in hint
 
 
 def test_names_of_tags_are_embedded_once(col: Collection, words: typed_cases.StandInWords) -> None:

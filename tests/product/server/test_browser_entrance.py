@@ -49,7 +49,7 @@ def test_closing_browser_and_server_keeps_the_owner_in(root: Path, tmp_path: Pat
             if axe_script() is not None:
                 assert violations(page) == []
             command = page.locator("#command").inner_text()
-            assert command == f"likewise link -C {root}"
+            assert command == f"likewise admin link -C {root}"
             context.grant_permissions(["clipboard-read", "clipboard-write"])
             page.get_by_role("button", name="Copy").click()
             page.get_by_role("button", name="Copied").wait_for()

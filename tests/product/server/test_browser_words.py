@@ -104,7 +104,7 @@ def test_words_are_typed_and_answers_say_why(page: Page) -> None:
     # Nothing here reads words, and the page says what would.
     hint = page.get_by_role("region", name="Why these pictures")
     assert "Only tags, names and dates were searched" in hint.inner_text()
-    assert "likewise space add" in hint.inner_text()
+    assert "likewise admin spaces add" in hint.inner_text()
     kept = order(page)
     page.reload()
     settle(page)

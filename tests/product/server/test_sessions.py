@@ -184,7 +184,7 @@ def test_without_a_place_for_it_sessions_end_with_the_server(
     access = Access(frozenset({HOST}), KEY, sessions=made)
     assert "Max-Age" not in access.session_cookie()
     page = entrance.not_let_in(root, lasting=made.lasting).decode()
-    assert "likewise link" not in page
+    assert "likewise admin link" not in page
     assert "start it again" in page
 
 
@@ -195,7 +195,7 @@ def test_who_is_not_let_in_reads_what_to_do(root: Path) -> None:
             assert answer.status_code == 401
             assert answer.headers["content-type"] == "text/html; charset=utf-8"
             assert title in answer.text
-            assert f"likewise link -C {root}</code>" in answer.text
+            assert f"likewise admin link -C {root}</code>" in answer.text
             for tool in ("style=", "onclick", "<style", "<script>"):
                 assert tool not in answer.text, "the content security policy forbids it"
         # What the page is drawn with is open, and nothing else of the page is.
@@ -211,7 +211,7 @@ def test_who_is_not_let_in_reads_what_to_do(root: Path) -> None:
         check_error(browser.get("/", headers={"accept": "*/*"}), 401, "not_let_in")
         # Where strangers may look, the path is nobody's business.
         access.collection = None
-        assert "likewise link</code>" in browser.get("/").text
+        assert "likewise admin link</code>" in browser.get("/").text
         assert str(root) not in browser.get("/").text
         wrong = browser.get("/", headers={"host": "<b>evil</b>:8700"})
         assert wrong.status_code == 421
@@ -306,7 +306,7 @@ def test_link_lets_in_after_a_restart_and_revoke_ends_it(start: Start, root: Pat
         assert "Every browser is signed out" in told.stdout
         answer = browser.get("/")
         assert answer.status_code == 401
-        assert "likewise link -C" in answer.text
+        assert "likewise admin link -C" in answer.text
         fresh = re.findall(r"^Open (\S+)$", told.stdout, re.MULTILINE)
         assert browser.get(fresh[0]).status_code == 303
         assert browser.get("/").status_code == 200

@@ -52,7 +52,7 @@ class Describer(ABC):
     name : str
         The name of the entry point.
     version : str
-        Stored with each picture; when it changes, ``likewise describer add`` describes all
+        Stored with each picture; when it changes, ``likewise admin describers add`` describes all
         pictures again.
     max_side : int
         Pictures are shrunk so that the longer side is at most this.

@@ -2,7 +2,7 @@
 
 A package extends Likewise by one entry point in its metadata and nothing else; ``docs/plugins.md``
 has an example of each.  A plug-in is imported when it is first needed.  One that cannot be imported
-is reported by name and skipped; ``likewise plugins`` lists all of them.
+is reported by name and skipped; ``likewise admin plugins`` lists all of them.
 """
 
 from __future__ import annotations

@@ -103,7 +103,8 @@ def open_store(root: Path, catalog: str | None = None) -> Store:
     if pointer is None:
         if catalog is not None:
             raise CatalogRefused(
-                f"the catalog of {root} is in its folder; 'likewise move --to ADDRESS' moves it"
+                f"the catalog of {root} is in its folder; "
+                "'likewise admin move --to ADDRESS' moves it"
             )
         return Store.open(root / FILE)
     from likewise_cluster.postgres.addresses import read_address

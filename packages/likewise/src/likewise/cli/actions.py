@@ -1,4 +1,4 @@
-"""``likewise actions``: what was done to many pictures at once, and undoing it."""
+"""``likewise library actions``: what was done to many pictures at once, and undoing it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from likewise.cli.options import (
     refuse_early_options,
     stoppable,
 )
-from likewise.cli.output import echo_json, echo_table, plural, printable, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 
 _LISTED = 20
@@ -40,7 +40,7 @@ def list_(
         echo_json([one._asdict() for one in found])
         return
     if not found:
-        say("Nothing was done to many pictures at once yet.")
+        print_line("Nothing was done to many pictures at once yet.")
         return
     rows = [
         (one.id, format_time(one.made), one.who, counted(one.kind, one.pictures),
@@ -58,7 +58,7 @@ def counted(kind: str, n: int) -> str:
 @actions.command()
 def undo(
     action: Annotated[
-        int | None, typer.Argument(help="An id of 'likewise actions'; default: the newest.")
+        int | None, typer.Argument(help="An id of 'likewise library actions'; default: the newest.")
     ] = None,
     collection: Where = DEFAULT,
     json_: Json = False,
@@ -77,11 +77,11 @@ def undo(
         )  # fmt: skip
         return
     for path, reason in done.problems[:_LISTED]:
-        say(f"{printable(path)}: {printable(reason)}")
+        print_line(f"{printable(path)}: {printable(reason)}")
     if len(done.problems) > _LISTED:
-        say(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
+        print_line(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
     left = f"; {done.left:,} changed since, and left alone" if done.left else ""
-    say(
+    print_line(
         f"Undid action {done.action.id} ({printable(done.action.what)}): "
         f"{counted(done.action.kind, done.restored)} restored{left}"
     )

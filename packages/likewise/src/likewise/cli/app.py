@@ -1,9 +1,9 @@
-"""The ``likewise`` command.
+"""The ``likewise`` command: the list of commands, and how a run ends.
 
-Every command parses its arguments, calls a lower room and renders what comes back; this file
-lists them and decides how a run ends.  An error is one line on standard error and exit code 1
-(``--debug`` shows the traceback), wrong usage is exit code 2, Ctrl-C is 130 (``entry.py``).
-Nothing heavy is imported before a command needs it.
+Eight commands and a few groups are shown; ``_OLD_NAMES`` keeps every earlier name working, hidden.
+An error is one line on standard error and exit code 1 (``--debug`` shows the traceback), wrong
+usage is exit code 2, Ctrl-C is 130 (``entry.py``).  Nothing heavy is imported before a command
+needs it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import io
 import os
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.models import CommandInfo
 
 from likewise.cli import (
@@ -27,13 +29,12 @@ from likewise.cli import (
     demo,
     describers,
     evaluate,
+    export,
     feedback,
     keys,
     library,
-    link,
     maintenance,
     map,
-    model_status,
     models,
     moving,
     pictures,
@@ -46,95 +47,132 @@ from likewise.cli import (
     tags,
 )
 from likewise.cli.entry import is_interrupted
-from likewise.cli.output import printable, say
+from likewise.cli.output import print_line, printable
 from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
 from likewise.plugins import COMMANDS, load, load_all, points_of
 from likewise_methods.kernels import call_before_compile
 
+SINGLE_THREADED = {
+    "accept", "actions", "add", "info", "judge", "learned", "library", "log", "problems", "reject",
+    "search", "sync", "tags", "teach", "undo",
+}  # fmt: skip
+"""Commands too short for threads of linear algebra, or whose worker processes use the cores."""
+_GC_THRESHOLD = (10_000, 20)
+"""Imported objects stay: looking for garbage among them takes a tenth of a short command."""
+_debug = False
+
+
+class _EvaluateGroup(TyperGroup):
+    """The earlier form ``evaluate planted DIR`` means ``evaluate dataset planted DIR``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["dataset", *args]
+        return super().parse_args(ctx, args)
+
+
+def _group(help_: str, *commands: Callable[..., Any], **options: Any) -> typer.Typer:
+    """Return a group of commands."""
+    return _extend(typer.Typer(no_args_is_help=True, help=help_, **options), *commands)
+
+
+def _extend(group: typer.Typer, *commands: Callable[..., Any]) -> typer.Typer:
+    for command in commands:
+        group.command(command.__name__.rstrip("_"))(command)
+    return group
+
+
+_library = _group(
+    "Organise pictures: files, tags, stars, albums; and undo.",
+    pictures.sync, pictures.remove, pictures.problems, library.star, library.favourite,
+    library.hide, tag_pictures.accept, tag_pictures.reject,
+)  # fmt: skip
+_library.add_typer(library.album, name="album")
+_library.add_typer(tags.tags, name="tags")
+_library.add_typer(actions.actions, name="actions")
+
+_admin = _group(
+    "Look after a collection and its server: checks, backups, keys, spaces, other databases.",
+    maintenance.verify, feedback.compact, maintenance.backup, maintenance.restore, keys.link,
+    shipping.push, shipping.engine, moving.move, maintenance.plugins,
+)  # fmt: skip
+_admin.add_typer(keys.keys, name="keys")
+_admin.add_typer(spaces.space, name="spaces")
+_admin.add_typer(describers.describer, name="describers")
+
+_models = _extend(
+    models.models, feedback.learn, feedback.undo, feedback.log, maintenance.refresh,
+    maintenance.retrain, compare.compare, map.map_,
+)  # fmt: skip
+_models.add_typer(profiles.profile, name="profile")
+_models.add_typer(spaces.similarity, name="similarity")
+_models.add_typer(compare.comparisons, name="comparisons")
+_models.add_typer(classify.classify, name="classify")
+
+_evaluate = _group(
+    "Measure search, show what was learned, and check files.",
+    evaluate.dataset, feedback.learned, pictures.check, cls=_EvaluateGroup,
+)  # fmt: skip
+_evaluate.command("comparisons")(compare.report_)
+
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Image search and tagging that learns what you mean by alike.",
 )
-_debug = False
-BRIEF = {
-    "accept", "actions", "info", "judge", "learned", "log", "problems", "reject", "search", "tags",
-    "undo",
-}  # fmt: skip
-"""Commands that look something up or write a line, and are over before a learner would start."""
-BESIDE_WORKERS = {"add", "sync"}
-"""Commands whose other cores describe pictures."""
-_GARBAGE = (10_000, 20)
-"""New objects before Python looks for circles among them, and how often before it looks further."""
+_extend(
+    app, serve.open_, pictures.add, search.search, feedback.teach, tag_pictures.tag,
+    search.duplicates, maintenance.info,
+)  # fmt: skip
+app.add_typer(export.export, name="export")
+for _name, _typer in {
+    "library": _library, "models": _models, "evaluate": _evaluate, "admin": _admin,
+}.items():  # fmt: skip
+    app.add_typer(_typer, name=_name, rich_help_panel="More")
+app.command(rich_help_panel="More")(serve.serve)
+app.command(rich_help_panel="More")(demo.demo)
 
-app.command("open", rich_help_panel="Browser")(serve.open_)
-app.command(rich_help_panel="Browser")(serve.serve)
-app.command(rich_help_panel="Browser")(link.link)
-app.add_typer(keys.keys, name="keys", rich_help_panel="Browser")
-for _panel, _commands in {
-    "Pictures": (pictures.add, pictures.sync, pictures.remove, pictures.problems, pictures.check),
-    "Search": (search.search, search.duplicates),
-    "Library": (library.star, library.favourite, library.hide),
-    "Tags": (tag_pictures.tag, tag_pictures.accept, tag_pictures.reject),
-    "Learning": (
-        feedback.judge,
-        feedback.undo,
-        feedback.log,
-        feedback.learn,
-        feedback.compact,
-        feedback.learned,
-        compare.compare,
-    ),
-    "Maintenance": (
-        maintenance.info,
-        maintenance.verify,
-        maintenance.backup,
-        maintenance.restore,
-        maintenance.export,
-        maintenance.refresh,
-        maintenance.retrain,
-        maintenance.plugins,
-        shipping.push,
-        shipping.engine,
-        moving.move,
-        model_status.models,
-    ),
-    "Evaluation": (evaluate.evaluate, demo.demo),
-}.items():
-    for _command in _commands:
-        app.command(rich_help_panel=_panel)(_command)
-app.add_typer(library.album, name="album", rich_help_panel="Library")
-app.add_typer(tags.tags, name="tags", rich_help_panel="Tags")
-app.add_typer(actions.actions, name="actions", rich_help_panel="Pictures")
-app.command("map", rich_help_panel="Learning")(map.map_)
-app.add_typer(compare.comparisons, name="comparisons", rich_help_panel="Learning")
-app.add_typer(models.model, name="model", rich_help_panel="Learning")
-app.add_typer(classify.classify, name="classify", rich_help_panel="Learning")
-app.add_typer(profiles.profile, name="profile", rich_help_panel="Learning")
-app.add_typer(spaces.space, name="space", rich_help_panel="Maintenance")
-app.add_typer(describers.describer, name="describer", rich_help_panel="Maintenance")
-app.add_typer(spaces.similarity, name="similarity", rich_help_panel="Maintenance")
+_OLD_NAMES: dict[str, Callable[..., Any] | typer.Typer] = {
+    "accept": tag_pictures.accept, "actions": actions.actions, "album": library.album,
+    "backup": maintenance.backup, "check": pictures.check, "classify": classify.classify,
+    "compact": feedback.compact, "compare": compare.compare, "comparisons": compare.comparisons,
+    "engine": shipping.engine, "favourite": library.favourite, "hide": library.hide,
+    "judge": feedback.teach, "keys": keys.keys, "learn": feedback.learn,
+    "learned": feedback.learned, "link": keys.link, "log": feedback.log, "map": map.map_,
+    "model": models.models, "move": moving.move, "problems": pictures.problems,
+    "profile": profiles.profile, "push": shipping.push, "refresh": maintenance.refresh,
+    "reject": tag_pictures.reject, "remove": pictures.remove, "restore": maintenance.restore,
+    "retrain": maintenance.retrain, "similarity": spaces.similarity, "space": spaces.space,
+    "star": library.star, "sync": pictures.sync, "tags": tags.tags, "undo": feedback.undo,
+    "verify": maintenance.verify,
+}  # fmt: skip
+"""Names of the last release, hidden and kept for one more."""
+for _name, _old in _OLD_NAMES.items():
+    if isinstance(_old, typer.Typer):
+        app.add_typer(_old, name=_name, hidden=True)
+    else:
+        app.command(_name, hidden=True)(_old)
 
 
 def main() -> None:
     """Run the command line, for the entry point of the package."""
     # What is imported stays: to look through all of it again and again for what can be freed takes
     # a tenth of a short command.
-    gc.set_threshold(*_GARBAGE)
+    gc.set_threshold(*_GC_THRESHOLD)
     # A pipe on Windows may not know every sign of a name: such a sign is shown by its number.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     # Pillow's remarks on odd metadata name no file; what matters is reported with its path.
     warnings.filterwarnings("ignore", module=r"PIL\.")
-    if set(sys.argv[1:2]) <= BRIEF | BESIDE_WORKERS:
+    if set(sys.argv[1:2]) <= SINGLE_THREADED:
         # Before NumPy is imported: a thread a core, each of which waits busily for work, costs
         # more than the small products of these commands.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A log needs no such line, and a program that reads errors none that is no error.
     if sys.stderr.isatty():
-        call_before_compile(_say_preparing)
+        call_before_compile(_print_preparing)
     sys.argv[1:] = read_minus_words(sys.argv[1:])
     read_plain_values()
     try:
@@ -154,42 +192,33 @@ def describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error} (a bug in Likewise; --debug shows where)"
 
 
-def _say_preparing(kept: bool) -> None:
-    """Compiling takes seconds in which nothing else would be said."""
+def _print_preparing(kept: bool) -> None:
+    """Announce a compilation, which takes seconds."""
     if "--json" not in sys.argv:
-        say(f"preparing{' (once)' if kept else ''} …", err=True, dim=True)
+        print_line(f"preparing{' (once)' if kept else ''} …", err=True, dim=True)
 
 
 def _app_for(arguments: list[str]) -> typer.Typer:
-    """The app, with nothing but the command that is asked for where that is plain.
-
-    typer looks at every parameter of every command before it runs one, which takes longer than
-    most of them do.
-    """
+    """Return the app with only the command that was typed: to build all takes 0.1 s longer."""
     wanted = arguments[0] if arguments else ""
     commands = [one for one in app.registered_commands if _name_of(one) == wanted]
     groups = [one for one in app.registered_groups if one.name == wanted]
     if not commands and not groups:
         return whole_app(wanted)
-    for command in commands:
-        command.help = _help_of(command)
-    for group in groups:
-        assert group.typer_instance is not None
-        for command in group.typer_instance.registered_commands:
-            command.help = _help_of(command)
     small = copy.copy(app)
     small.registered_commands, small.registered_groups = commands, groups
+    _unwrap_help(small)
     return small
 
 
 def whole_app(wanted: str = "") -> typer.Typer:
-    """The app with the command that a plug-in provides, or with all of them for the list."""
+    """Return the app with the command that a plug-in provides, or with all of them for help."""
     if not wanted.startswith("-") and wanted in points_of(COMMANDS):
         provided = {wanted: load(COMMANDS, wanted)}
     else:
         provided, skipped = load_all(COMMANDS)
         for one in skipped:
-            say(f"skipped: {printable(one.error or one.name)}", err=True, dim=True)
+            print_line(f"skipped: {printable(one.error or one.name)}", err=True, dim=True)
     whole = copy.copy(app)
     whole.registered_commands = list(app.registered_commands)
     whole.registered_groups = list(app.registered_groups)
@@ -201,11 +230,14 @@ def whole_app(wanted: str = "") -> typer.Typer:
     return whole
 
 
-def _help_of(command: CommandInfo) -> str:
-    """What a command says of itself, a paragraph in one line: typer keeps the line ends of all but
-    the first, which are those of this source and not of who reads."""
-    said = command.help or inspect.getdoc(command.callback) or ""
-    return "\n\n".join(" ".join(part.split()) for part in said.split("\n\n"))
+def _unwrap_help(group: typer.Typer) -> None:
+    """Join the lines of each paragraph of help: typer keeps the line ends of our source."""
+    for command in group.registered_commands:
+        text = command.help or inspect.getdoc(command.callback) or ""
+        command.help = "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _unwrap_help(inner.typer_instance)
 
 
 def _name_of(command: CommandInfo) -> str:
@@ -216,7 +248,7 @@ def _name_of(command: CommandInfo) -> str:
 def _fail(error: Exception, text: str) -> None:
     if _debug:
         raise error
-    say(f"likewise: {printable(' '.join(text.split()))}", err=True)
+    print_line(f"likewise: {printable(' '.join(text.split()))}", err=True)
     sys.exit(1)
 
 
@@ -224,7 +256,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from likewise import __version__
 
-        say(f"likewise {__version__}")
+        print_line(f"likewise {__version__}")
         raise typer.Exit
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.options import Json, Usage, Workers, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 
 classify = typer.Typer(
@@ -48,7 +48,7 @@ def train(
 ) -> None:
     """Train a classifier on pictures in folders, and test it on a held-out part.
 
-    likewise classify train animals/ -m animals.lwm learns the labels cat, dog, ... from the
+    likewise models classify train animals/ -m animals.lwm learns the labels cat, dog, ... from the
     folders animals/cat, animals/dog, ...; for a collection, from the folders its pictures are in.
     """
     from likewise.collection import classifier_training
@@ -72,7 +72,7 @@ def train(
         echo_json({"model": str(model), **_outcome_record(outcome)})
         return
     _print_outcome(outcome)
-    say(f"Wrote {model}; try: likewise classify predict {model} PICTURE")
+    print_line(f"Wrote {model}; try: likewise models classify predict {model} PICTURE")
 
 
 @classify.command("predict")
@@ -111,10 +111,10 @@ def predict(
 def _name(said: dict[str, Any]) -> None:
     path = printable(said["picture"])
     if "problem" in said:
-        say(f"likewise: {path}: {said['problem']}", err=True)
+        print_line(f"likewise: {path}: {said['problem']}", err=True)
         return
     named = ", ".join(f"{one['label']} ({one['score']:+.2f})" for one in said["labels"])
-    say(f"{path}: {named}")
+    print_line(f"{path}: {named}")
 
 
 def _outcome_record(outcome: Any) -> dict[str, Any]:
@@ -131,16 +131,16 @@ def _outcome_record(outcome: Any) -> dict[str, Any]:
 
 def _print_outcome(outcome: Any) -> None:
     for path, reason in outcome.skipped[:_SKIPPED]:
-        say(f"left out: {printable(path)}: {reason}", err=True)
+        print_line(f"left out: {printable(path)}: {reason}", err=True)
     if len(outcome.skipped) > _SKIPPED:
-        say(f"and {len(outcome.skipped) - _SKIPPED:,} more left out", err=True)
+        print_line(f"and {len(outcome.skipped) - _SKIPPED:,} more left out", err=True)
     rows = [
         (label, f"{right} of {of}", f"{100 * right / of:.0f} %")
         for label, (right, of) in outcome.by_label.items()
     ]
     echo_table(("label", "right", ""), rows, right=" rr")
     chance = 100 / len(outcome.labels)
-    say(
+    print_line(
         f"{100 * outcome.accuracy:.1f} % right on {plural(outcome.held_out, 'picture')} held out "
         f"(mean of the labels; chance is {chance:.1f} %), trained on {outcome.pictures:,}"
     )

@@ -13,7 +13,7 @@ import typer
 from likewise.cli.feedback import Profile
 from likewise.cli.feedback_output import settle
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, printable, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 from likewise.errors import InvalidInput, LikewiseError
 
@@ -89,16 +89,16 @@ def compare(
             }
         )
         return
-    say(
+    print_line(
         f"{plural(len(answered), 'comparison')} written to the log, {skipped:,} skipped; "
         f"{total:,} standing"
     )
     if answered:
-        say("Draw a map from them with: likewise learn --map")
+        print_line("Draw a map from them with: likewise models learn --map")
     if waits:
-        say(
+        print_line(
             f"{waits:,} of them wait and change no ranking; {name} learns them with: "
-            "likewise comparisons take-in"
+            "likewise models comparisons take-in"
         )
 
 
@@ -113,7 +113,7 @@ def waiting_(
         echo_json([_waiting_record(one) for one in found])
         return
     if not found:
-        say("No answers wait.")
+        print_line("No answers wait.")
         return
     rows = [(one.profile, one.person or "you", f"{one.answers:,}") for one in found]
     echo_table(("profile of answers", "by", "answers"), rows, right="  r")
@@ -137,8 +137,8 @@ def take_in(
         echo_json({"profile": name, "before": before, "taken": [_waiting_record(o) for o in taken]})
         return
     for one in taken:
-        say(f"{name} took in {plural(one.answers, 'answer')} of {one.person or 'yours'}")
-    say(f"To take them out again: likewise profile rollback {before}")
+        print_line(f"{name} took in {plural(one.answers, 'answer')} of {one.person or 'yours'}")
+    print_line(f"To take them out again: likewise models profile rollback {before}")
 
 
 def _waiting_record(one: Waiting) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def import_(
     A comparison the same person made before, and did not undo, is skipped: a file imported twice
     counts once.
     """
-    from likewise.cli.comparison_file import read_comparisons, without_known
+    from likewise.cli.comparison_files import read_comparisons, without_known
 
     kept = "comparisons written so far are kept; run the same command again to add the rest"
     with stoppable(kept), open_collection(collection) as col:
@@ -184,13 +184,13 @@ def import_(
         return
     named = [who for who in people if who]
     said = f", made by {plural(len(named), 'person', 'people')}" if named else ""
-    say(f"{plural(len(rows), 'comparison')} written to the log of {name}{said}")
+    print_line(f"{plural(len(rows), 'comparison')} written to the log of {name}{said}")
     if skipped:
         were = "was" if skipped == 1 else "were"
-        say(f"{skipped:,} {were} there already and skipped; --again imports them as well")
+        print_line(f"{skipped:,} {were} there already and skipped; --again imports them as well")
 
 
-@comparisons.command("export")
+@comparisons.command("export", hidden=True)
 def export(
     file: Annotated[Path, typer.Argument(help="CSV file to write; - is standard output.")],
     salmon: Annotated[
@@ -202,7 +202,7 @@ def export(
     json_: Json = False,
 ) -> None:
     """Write the comparisons (without undone ones) to a CSV file."""
-    from likewise.cli.comparison_file import format_comparisons
+    from likewise.cli.comparison_files import format_comparisons
 
     rows: list[tuple[str, str, str, str, str]] = []
     left_out = 0
@@ -229,10 +229,10 @@ def export(
         echo_json({"file": str(file), "comparisons": len(rows), "left_out": left_out})
         return
     gone = f"; {left_out:,} name pictures no longer in the collection" if left_out else ""
-    say(f"{file}: {plural(len(rows), 'comparison')}{gone}")
+    print_line(f"{file}: {plural(len(rows), 'comparison')}{gone}")
 
 
-@comparisons.command("report")
+@comparisons.command("report", hidden=True)
 def report_(
     space: Annotated[
         str | None, typer.Option(metavar="NAME", help="Dense space to try a map in.")
@@ -253,15 +253,15 @@ def report_(
         echo_json(said)
         return
     if not found.comparisons:
-        say("There are no comparisons yet: likewise compare.")
+        print_line("There are no comparisons yet: likewise models compare.")
         return
-    say(
+    print_line(
         f"{plural(found.comparisons, 'comparison')} of {plural(found.pictures, 'picture')}; "
         f"{plural(found.repeated, 'question')} answered more than once, "
         f"{found.contradicted:,} of them both ways"
     )
     if found.agreement is not None and found.agreement_plain is not None:
-        say(
+        print_line(
             f"A map learned without them agrees with {found.agreement:.1%}, space {found.space} "
             f"alone with {found.agreement_plain:.1%}"
         )
@@ -276,7 +276,7 @@ def report_(
     for pair in found.between:
         one, other = pair.one or "(nobody named)", pair.other or "(nobody named)"
         asked = plural(pair.questions, "question")
-        say(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered the same")
+        print_line(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered the same")
 
 
 def _questions(
@@ -305,7 +305,7 @@ def _questions(
             return
         if sheet is not None:
             _write(col, found, sheet, n - left)
-            say(f"Open {sheet}", err=aside)
+            print_line(f"Open {sheet}", err=aside)
         for ask in found:
             asked.add((ask.anchor, *sorted((ask.left, ask.right))))
             yield ask
@@ -318,14 +318,14 @@ def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, asid
     rows = col.pictures.rows(ask)
     paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
     head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
-    say(head, err=aside)
-    say(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
-    say(f"  right  {ask.right:>7}  {paths[2]}", err=aside)
+    print_line(head, err=aside)
+    print_line(f"  left   {ask.left:>7}  {paths[1]}", err=aside)
+    print_line(f"  right  {ask.right:>7}  {paths[2]}", err=aside)
     while True:
-        say("  l(eft), r(ight), s(kip), q(uit): ", nl=False, err=aside)
+        print_line("  l(eft), r(ight), s(kip), q(uit): ", nl=False, err=aside)
         key = _key()
         answer = _KEYS.get(key)
-        say(answer or "", err=aside)
+        print_line(answer or "", err=aside)
         if answer is not None:
             return answer
         if not sys.stdin.isatty():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, say, span
+from likewise.cli.output import echo_json, echo_table, plural, print_line, span
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -37,7 +37,7 @@ def demo(
     from likewise.demo import run
 
     def tell(text: str) -> None:
-        say(text, err=json_)
+        print_line(text, err=json_)
 
     start = time.perf_counter()
     with stoppable("run the same command again to continue"):
@@ -81,7 +81,7 @@ def demo(
             }
         )
         return
-    _tell_demo(result, spent)
+    _print_demo(result, spent)
     _next_steps(result, page, out)
 
 
@@ -118,20 +118,20 @@ def _lesson_record(result: DemoResult) -> dict[str, Any] | None:
     }
 
 
-def _tell_demo(result: DemoResult, spent: float) -> None:
-    say("")
+def _print_demo(result: DemoResult, spent: float) -> None:
+    print_line("")
     if result.added:
         rate = result.added / result.seconds
         by = " by one worker" if result.means else ""
-        say(
+        print_line(
             f"{plural(result.added, 'picture')} added in {span(result.seconds)} "
             f"({rate:.1f} per second{by}, with all that search, tags and typed words need)"
         )
     else:
-        say(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
+        print_line(f"{plural(result.pictures, 'picture')}, all added by an earlier run")
     times = ", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items())
-    say(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
-    say("")
+    print_line(f"a search takes {times}; with a new picture {result.new_picture_ms:.0f} ms")
+    print_line("")
     if result.means:
         names = list(result.means)
         kinds = sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values()))
@@ -141,20 +141,20 @@ def _tell_demo(result: DemoResult, spent: float) -> None:
         rows.append(["all", *(f"{result.means[name]:.3f}" for name in names)])
         heads = ["mAP, same photograph, by kind of query", *names]
         echo_table(heads, rows, right=" " + "r" * len(names))
-        say("")
-    _tell_typed(result)
-    _tell_lesson(result)
-    say(f"All done in {span(spent)}.")
+        print_line("")
+    _print_typed(result)
+    _print_lesson(result)
+    print_line(f"All done in {span(spent)}.")
 
 
-def _tell_lesson(result: DemoResult) -> None:
+def _print_lesson(result: DemoResult) -> None:
     """What clicks did for queries nobody judged."""
     lesson = result.lesson
     if lesson is None:
         return
     n, clicks = plural(len(lesson.judged), "judgement"), plural(lesson.clicks, "click")
-    say(f"Then {n} ({clicks}) on what belongs together, one a photograph of these themes.")
-    say("mAP of the queries nobody judged:")
+    print_line(f"Then {n} ({clicks}) on what belongs together, one a photograph of these themes.")
+    print_line("mAP of the queries nobody judged:")
     gains = [(f"  {name}", lesson.gain([name])) for name in lesson.groups]
     gains += [
         ("all of these themes", lesson.gain()),
@@ -170,14 +170,14 @@ def _tell_lesson(result: DemoResult) -> None:
         ],
         right=" rrr",
     )
-    say("")
+    print_line("")
 
 
-def _tell_typed(result: DemoResult) -> None:
+def _print_typed(result: DemoResult) -> None:
     """What typed words found: as many answers as there are right pictures, and which are right."""
     if result.hint:
-        say(result.hint)
-        say("")
+        print_line(result.hint)
+        print_line("")
     if not result.typed:
         return
     rows: list[list[object]] = [
@@ -192,24 +192,24 @@ def _tell_typed(result: DemoResult) -> None:
     ]
     heads = ["typed (no tag, no label)", "reads it as", "right", "after 3 likes"]
     echo_table(heads, rows, right="  rr")
-    say("")
+    print_line("")
 
 
 def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
     place = _short(result.collection)
     example = result.asked[0].row.path
-    say("")
-    say("What to do next:")
-    say(f"  open {page}")
+    print_line("")
+    print_line("What to do next:")
+    print_line(f"  open {page}")
     if result.lesson is not None:
-        say(f"  open {out / 'learned.html'}: what was learned from the judgements")
-    say(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
-    say(f'  .venv/bin/likewise search -C {place} "a cat"')
-    say(
+        print_line(f"  open {out / 'learned.html'}: what was learned from the judgements")
+    print_line(f"  .venv/bin/likewise open {place}        # in the browser: search, judge, undo")
+    print_line(f'  .venv/bin/likewise search -C {place} "a cat"')
+    print_line(
         f"  .venv/bin/likewise search -C {place} {_short(Path(example))} "
         f"--sheet {out / 'search.html'}"
     )
-    say("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
+    print_line("  .venv/bin/likewise add ~/Pictures        # your own, into photos.lw")
 
 
 def _short(path: Path) -> str:

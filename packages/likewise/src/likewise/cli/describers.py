@@ -18,7 +18,7 @@ from likewise.cli.options import (
     workers_of,
 )
 from likewise.cli.options import picture as picture_name
-from likewise.cli.output import echo_json, echo_table, plural, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line
 from likewise.cli.progress import progress_bar
 
 describer = typer.Typer(no_args_is_help=True, help="Plug-ins that find things in pictures.")
@@ -43,7 +43,7 @@ def list_describers(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json(found)
         return
     if not found:
-        say("No describers are installed; a package brings one (docs/plugins.md)")
+        print_line("No describers are installed; a package brings one (docs/plugins.md)")
         return
     rows = [
         (
@@ -82,7 +82,7 @@ def add_describer(
         echo_json({"describer": name, **state._asdict()})
     else:
         failed = f"; {plural(state.failed, 'picture')} failed" if state.failed else ""
-        say(
+        print_line(
             f"Describer {name} is on: {plural(state.facts, 'fact')} in "
             f"{plural(state.described, 'picture')}{failed}"
         )
@@ -116,4 +116,4 @@ def drop(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     if json_:
         echo_json({"dropped": name})
     else:
-        say(f"Deleted describer {name} and its facts")
+        print_line(f"Deleted describer {name} and its facts")

@@ -39,12 +39,12 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        tell_stopped("likewise: stopped")
+        report_stopped("likewise: stopped")
         sys.exit(STOPPED)
     except SystemExit as ended:
         # typer makes this of one that no command has told of.
         if ended.code == STOPPED and not _is_told:
-            tell_stopped("likewise: stopped")
+            report_stopped("likewise: stopped")
         raise
     finally:
         # A server is ended by Ctrl-C, and whoever runs it (uvx) may pass the key on once more.
@@ -74,7 +74,7 @@ def is_interrupted() -> bool:
     return _heard is not None
 
 
-def tell_stopped(text: str) -> None:
+def report_stopped(text: str) -> None:
     """The one line of a command that was stopped."""
     global _is_told
     if _is_told:

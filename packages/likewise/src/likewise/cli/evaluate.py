@@ -1,4 +1,4 @@
-"""The command that measures a search: evaluate."""
+"""``likewise evaluate dataset``: measure a search on a labelled data set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class Dataset(enum.StrEnum):
     planted = "planted"
 
 
-def evaluate(
-    dataset: Annotated[Dataset, typer.Argument(help="Name of the data set.")],
+def dataset(
+    name: Annotated[Dataset, typer.Argument(help="Name of the data set.")],
     path: Annotated[
         Path, typer.Argument(help="Its folder; planted views are written there.")
     ],
@@ -55,7 +55,7 @@ def evaluate(
     """Measure how well search finds what belongs together, by the data set's own protocol."""
     from likewise.evaluation.retrieval import Ranker, read_task, some
 
-    task = read_task(dataset.value, path, n_views=views)
+    task = read_task(name.value, path, n_views=views)
     if queries is not None:
         task = some(task, queries, seed=seed)
     kept = "nothing was measured" + (f"; {collection} keeps what was added" if collection else "")
@@ -73,13 +73,13 @@ def evaluate(
             if one.name != "default" and set(one.spaces) <= ready
         ]
         rows: list[dict[str, Any]] = []
-        for name in names:
+        for similarity in names:
             start = time.perf_counter()
-            scores = ranker.score(task, name)
+            scores = ranker.score(task, similarity)
             spent = time.perf_counter() - start
             rows.append(
                 {
-                    "by": name,
+                    "by": similarity,
                     "mAP": scores.mean,
                     "mAP_of_groups": scores.mean_of_groups,
                     "ms_per_query": 1000 * spent / len(ranker.queries),
@@ -98,13 +98,13 @@ def evaluate(
     if json_:
         echo_json(said)
         return
-    say(
+    print_line(
         f"{task.name}: {plural(len(ranker.queries), 'query', 'queries')} over "
         f"{plural(said['pictures'], 'picture')}; {task.protocol}; "
         f"{said['average_precision']} average precision"
     )
     if ranker.missing:
-        say(f"{plural(len(ranker.missing), 'picture')} could not be used")
+        print_line(f"{plural(len(ranker.missing), 'picture')} could not be used")
     echo_table(
         ("similarity", "mAP", "mean of groups", "ms per query"),
         [

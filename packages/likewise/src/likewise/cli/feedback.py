@@ -1,4 +1,4 @@
-"""Commands that teach and take back: judge, undo, log, learn, compact; and learned, to see it."""
+"""Commands that teach and undo: teach, undo, log, learn, compact; and learned, which shows it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from likewise.cli.feedback_output import (
     summarize_profile,
 )
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
-from likewise.cli.output import day, echo_json, echo_table, plural, say, size
+from likewise.cli.output import day, echo_json, echo_table, plural, print_line, size
 from likewise.cli.progress import progress_bar
 from likewise.cli.search import _region as region_of
 from likewise.errors import LikewiseError
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 Profile = Annotated[
     str, typer.Option(metavar="NAME", help="Name of the profile; default: the one in use.")
 ]
-_KEPT = "comparisons written so far are kept; 'likewise log' shows them"
-_WRITTEN = "what is in the log stays there ('likewise log'), and the rest is learned later"
+_KEPT = "comparisons written so far are kept; 'likewise models log' shows them"
+_WRITTEN = "what is in the log stays there ('likewise models log'), and the rest is learned later"
 
 
 class Labels(enum.StrEnum):
@@ -47,7 +47,7 @@ class Labels(enum.StrEnum):
     folders = "folders"
 
 
-def judge(
+def teach(
     query: Annotated[
         str | None, typer.Argument(help="A picture, or the id of one.", metavar="[IMAGE|ID]")
     ] = None,
@@ -57,18 +57,28 @@ def judge(
     ] = None,
     liked: Annotated[
         list[str] | None,
-        typer.Option(metavar="IMAGE|ID", help="A picture like the query; may be repeated, or 3,5."),
+        typer.Option(
+            "--like",
+            "--liked",
+            metavar="IMAGE|ID",
+            help="A picture like the query; may be repeated, or 3,5.",
+        ),
     ] = None,
     disliked: Annotated[
         list[str] | None,
-        typer.Option(metavar="IMAGE|ID", help="A picture unlike the query; may be repeated."),
+        typer.Option(
+            "--dislike",
+            "--disliked",
+            metavar="IMAGE|ID",
+            help="A picture unlike the query; may be repeated.",
+        ),
     ] = None,
     shown_: Annotated[
         list[str] | None,
         typer.Option(
             "--shown",
             metavar="IMAGE|ID",
-            help="The hits shown, best first: those passed over count as unlike.",
+            help="The hits shown, best first: those above a liked one count as unlike.",
         ),
     ] = None,
     region: Annotated[
@@ -80,14 +90,14 @@ def judge(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Judge which pictures are like the query and which are not; the ranking changes at once.
+    """Teach which pictures are like the query and which are not; the ranking changes at once.
 
-    The query may be a picture that is not in the collection, or words: likewise judge --text
-    "snowy mountains" --liked 3,5 --disliked 8.
+    The query may be a picture outside the collection, or words: likewise teach --text
+    "snowy mountains" --like 3,5 --dislike 8.
     """
     part = region_of(region)
     if not (liked or disliked):
-        raise Usage("nothing was judged; give --liked or --disliked")
+        raise Usage("nothing to learn; give --like or --dislike")
     if query is None and text is None:
         raise Usage("what was searched for? give a picture, the id of one, or --text")
     with stoppable(_WRITTEN), open_collection(collection, query) as col:
@@ -103,10 +113,10 @@ def judge(
         echo_json({**judgement_record(made), "hits": [_hit(hit) for hit in hits]})
         return
     said = describe_pictures(made.liked, made.disliked)
-    say(f"Judgement {made.number} in profile {made.profile}: {said}")
+    print_line(f"Judgement {made.number} in profile {made.profile}: {said}")
     for earlier in made.contradicts:
-        say(f"It contradicts judgement {earlier}; the later one counts.")
-    say(f"Now most similar ('likewise undo {made.number}' undoes this):")
+        print_line(f"It contradicts judgement {earlier}; the later one counts.")
+    print_line(f"Now most similar ('likewise models undo {made.number}' undoes this):")
     echo_table(
         ("score", "id", "size", "date", "path"),
         [
@@ -136,7 +146,7 @@ def undo(
     if json_:
         echo_json({"undone": undone, "profile": version.profile, "version": version.position})
     else:
-        say(f"Judgement {undone} of profile {version.profile} is undone")
+        print_line(f"Judgement {undone} of profile {version.profile} is undone")
 
 
 def log(
@@ -154,10 +164,10 @@ def log(
         echo_json([line_record(line) for line in newest])
         return
     if not lines:
-        say(f"The log of profile {name} is empty.")
+        print_line(f"The log of profile {name} is empty.")
         return
     if len(newest) < len(lines):
-        say(f"{plural(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
+        print_line(f"{plural(len(lines) - len(newest), 'earlier line')} (--limit shows more)")
     echo_table(
         ("version", "when", "session", "counts", "what"),
         [
@@ -250,7 +260,7 @@ def learn(
                     kind, n_triplets=n_triplets, seed=seed, profile=name, report=report
                 )
             elif source is not None:
-                from likewise.cli.triplet_file import read_triplets
+                from likewise.cli.comparison_files import read_triplets
 
                 triplets = read_triplets(Path(source), col.id_of)
                 said["written"] = col.profiles.learn_triplets(triplets, profile=name, report=report)
@@ -265,7 +275,7 @@ def learn(
     if json_:
         echo_json(said)
     else:
-        _tell_learned(said, figures, source)
+        _print_outcome(said, figures, source)
     if outcome is not None and not outcome.made:
         raise typer.Exit(1)
 
@@ -282,7 +292,7 @@ def compact(
     if json_:
         echo_json({"profile": profile, **vars(found)})
         return
-    say(f"Searches by {profile} now read a smaller index:")
+    print_line(f"Searches by {profile} now read a smaller index:")
     rows = [
         ("lists", size(found.bytes_before), size(found.bytes_after),
          _change(found.bytes_before, found.bytes_after)),
@@ -325,54 +335,54 @@ def learned(
         return
     _print_learned(found)
     if html is not None:
-        say(f"Open {html}")
+        print_line(f"Open {html}")
 
 
 def _change(before: float, after: float) -> str:
     return f"{after / before - 1:+.0%}" if before else ""
 
 
-def _tell_learned(said: dict[str, Any], figures: Figures, source: str | None) -> None:
+def _print_outcome(said: dict[str, Any], figures: Figures, source: str | None) -> None:
     name = said["profile"]
     if "written" in said:
-        say(f"{plural(said['written'], 'comparison')} written to the log of {name}")
+        print_line(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
-        say(f"The whole log of {name} was replayed, with the same result as what is in use")
+        print_line(f"The whole log of {name} was replayed, with the same result as what is in use")
     if figures.judgements:
         standing = plural(figures.judgements, "judgement")
-        say(f"{standing} standing; {describe_agreement(figures)}")
+        print_line(f"{standing} standing; {describe_agreement(figures)}")
     outcome = said.get("sparse")
     if outcome is None:
         return
     if not outcome["made"]:
-        say(f"No sparse profile was made: {outcome['reason']}")
+        print_line(f"No sparse profile was made: {outcome['reason']}")
         return
-    say(
+    print_line(
         f"Profile {outcome['profile']} keeps {outcome['kept_words']:,} of {outcome['width']:,} "
         f"words; {outcome['agreement']:.1%} of held-out triplets are right "
         f"({outcome['agreement_before']:.1%} before)"
     )
-    say(f"Shrink its index with: likewise compact {outcome['profile']}")
+    print_line(f"Shrink its index with: likewise admin compact {outcome['profile']}")
 
 
 def _print_learned(found: LearnedReport) -> None:
-    say(f"Profile {found.profile}, version {found.position}:")
+    print_line(f"Profile {found.profile}, version {found.position}:")
     for text in summarize_profile(found):
-        say(f"  {text}")
+        print_line(f"  {text}")
     rows = [
         (f"{word.change:+.3f}", f"{word.weight:.3f}", word.word, f"{word.pictures:,}")
         for word in (*found.gained, *reversed(found.lost))
     ]
     if rows:
-        say("")
+        print_line("")
         echo_table(("change", "weight", "word", "pictures"), rows, right="rrrr")
     if found.directions:
-        say("")
-        say("Directions that count otherwise now (--html shows the pictures at their ends):")
-        say(f"  {', '.join(describe_times(one.value) for one in found.directions)}")
+        print_line("")
+        print_line("Directions that count otherwise now (--html shows the pictures at their ends):")
+        print_line(f"  {', '.join(describe_times(one.value) for one in found.directions)}")
     if found.moved:
-        say("")
-        say("Pictures that moved most, by what was said about other pictures too:")
+        print_line("")
+        print_line("Pictures that moved most, by what was said about other pictures too:")
         echo_table(
             ("before", "now", "picture", "when asked about"),
             [

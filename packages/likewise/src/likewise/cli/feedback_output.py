@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.output import plural, printable, say
+from likewise.cli.output import plural, print_line, printable
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -202,8 +202,8 @@ def offer_sparse(figures: Figures) -> None:
     from likewise.learning.lessons import ENOUGH
 
     if figures.units == "words" and figures.triplets >= ENOUGH and figures.sparsity == 0:
-        say(
-            f"There are {figures.triplets:,} triplets: 'likewise learn --sparse' can make a "
+        print_line(
+            f"There are {figures.triplets:,} triplets: 'likewise models learn --sparse' can make a "
             "compact profile from them."
         )
 
@@ -215,17 +215,17 @@ def settle(col: Collection, profile: str) -> None:
             col.profiles.settle(profile, report=report)
 
 
-def tell_behind(behind: int) -> None:
+def report_behind(behind: int) -> None:
     """That an answer is one of before, if it is."""
     if behind:
-        say(
+        print_line(
             f"Note: {plural(behind, 'judgement')} of the profile must be learned anew; this is the "
-            "ranking of before. 'likewise learn --from log' learns them now",
+            "ranking of before. 'likewise models learn --from log' learns them now",
             err=True,
         )
 
 
-def tell_away(away: str | None) -> None:
+def report_unavailable(away: str | None) -> None:
     """That not all pictures were searched, if so."""
     if away:
-        say(f"Note: {printable(away)}", err=True)
+        print_line(f"Note: {printable(away)}", err=True)

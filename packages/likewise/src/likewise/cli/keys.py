@@ -1,26 +1,31 @@
-"""``likewise keys``: who may look, judge and tag, or manage; and taking back what a key said."""
+"""Commands that let people in: ``keys`` for others, ``link`` to sign a browser in."""
 
 from __future__ import annotations
 
+import io
 from dataclasses import asdict
 from typing import Annotated, Literal
 
 import typer
 
 from likewise.cli.feedback_output import format_time
-from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.output import echo_json, echo_table, plural, printable, say
+from likewise.cli.finding import find_collection, is_collection
+from likewise.cli.options import DEFAULT, Json, Where, open_collection, report_found
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
+from likewise.errors import LikewiseError
 
 keys = typer.Typer(
-    no_args_is_help=True, help="Named keys for other people: who may look, judge, or manage."
+    no_args_is_help=True, help="Keys for other people and programs, each with a role."
 )
 
-Name = Annotated[str, typer.Argument(help="Its name, or its number in 'likewise keys list'.")]
+Name = Annotated[str, typer.Argument(help="Its name, or its number in 'likewise admin keys list'.")]
 
 
 @keys.command()
 def add(
-    name: Annotated[str, typer.Argument(help="Who gets it: 1 to 40 letters. The log names it.")],
+    name: Annotated[
+        str, typer.Argument(help="The person or program: 1 to 40 characters; the log shows it.")
+    ],
     role: Annotated[
         Literal["look", "judge", "manage"],
         typer.Option(
@@ -30,7 +35,7 @@ def add(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Make a key for one person or program; it is shown this once.
+    """Make a key for one person or program; it is shown only once.
 
     They sign in with it in the browser, or send it as 'Authorization: Bearer KEY'.
     """
@@ -39,10 +44,10 @@ def add(
     if json_:
         echo_json({"key": made.secret, **asdict(made.key)})
         return
-    say(made.secret)
-    say(
-        f"(the key of {printable(made.key.name)}, who may {_MAY[made.key.role]}. It is shown this "
-        f"once: only a hash of it is kept. 'likewise keys revoke' closes it.)",
+    print_line(made.secret)
+    print_line(
+        f"(the key of {printable(made.key.name)}, who may {_MAY[made.key.role]}. It is shown only "
+        f"once: the server keeps a hash. 'likewise admin keys revoke' closes it.)",
         err=True,
     )
 
@@ -53,17 +58,17 @@ _MAY = {"look": "look", "judge": "look, judge and tag", "manage": "do everything
 @keys.command("list")
 def list_(
     collection: Where = DEFAULT,
-    every: Annotated[bool, typer.Option("--all", help="Those that were revoked, too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include revoked keys.")] = False,
     json_: Json = False,
 ) -> None:
-    """List keys: name, role, when and by whom each was made, and when it was last used."""
+    """List keys: name, role, maker, and when each was made and last used."""
     with open_collection(collection) as col:
         found = [one for one in col.keys if every or one.revoked is None]
     if json_:
         echo_json([asdict(one) for one in found])
         return
     if not found:
-        say("There are no keys. 'likewise keys add NAME --role look' makes one.")
+        print_line("There are no keys. 'likewise admin keys add NAME --role look' makes one.")
         return
     rows = [
         (one.id, one.name, one.role, format_time(one.made), one.maker,
@@ -77,23 +82,23 @@ def list_(
 
 @keys.command()
 def revoke(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Close a key at once: it and the browsers signed in with it are refused from now on.
+    """Revoke a key at once: it and the browsers signed in with it are refused from now on.
 
-    What was said with it stays; 'likewise keys take-back' takes that back.
+    Judgements and tags made with it stay; 'likewise admin keys take-back' undoes them.
     """
     with open_collection(collection) as col:
         gone = col.keys.revoke(name)
     if json_:
         echo_json(asdict(gone))
         return
-    say(f"The key of {printable(gone.name)} opens nothing any more, at any server.")
+    print_line(f"The key of {printable(gone.name)} no longer works at any server.")
 
 
 @keys.command()
 def take_back(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Take back all that was judged, compared and tagged with a key, as one action.
+    """Undo all judgements, comparisons and tags made with a key, as one action.
 
-    'likewise actions undo' lets it stand again. The key itself goes on working.
+    'likewise library actions undo' restores it. The key itself goes on working.
     """
     with open_collection(collection) as col:
         done = col.keys.take_back(name)
@@ -105,8 +110,74 @@ def take_back(name: Name, collection: Where = DEFAULT, json_: Json = False) -> N
             }
         )  # fmt: skip
         return
-    say(
-        f"Took back {plural(done.judgements, 'judgement')} and "
-        f"{plural(done.tags, 'line')} about tags of {printable(done.key.name)} "
-        f"(action {done.action}; 'likewise actions undo {done.action}' lets them stand again)"
+    print_line(
+        f"Undid {plural(done.judgements, 'judgement')} and "
+        f"{plural(done.tags, 'tag change')} of {printable(done.key.name)} "
+        f"(action {done.action}; 'likewise library actions undo {done.action}' restores them)"
     )
+
+
+def link(
+    collection: Where = DEFAULT,
+    revoke: Annotated[
+        bool,
+        typer.Option("--revoke", help="Sign every browser out first; links of guests stay."),
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Print a new address that signs a browser in at the running server; it works once.
+
+    Where the server was told to listen on the network (--host), an address for other machines
+    too, and a QR code of it for a phone.
+    """
+    from likewise.server.running import running_servers
+    from likewise.server.sessions import TICKET_LASTS, Sessions
+
+    found = find_collection(collection)
+    if not is_collection(found.path):
+        raise LikewiseError(f"there is no collection {found.path}; -C names another")
+    report_found(found)
+    servers = running_servers(found.path)
+    if not (servers or revoke):
+        raise LikewiseError(
+            f"no server of {found.path} runs; 'likewise serve -C {found.path}' starts one, and "
+            "browsers that were signed in still are"
+        )
+    sessions = Sessions(found.path)
+    if not sessions.lasting:
+        raise LikewiseError(
+            f"{found.path} is read-only, so that its server keeps no sessions; start it again for "
+            "a new address"
+        )
+    if revoke:
+        sessions.renew()
+    here = servers[0].url(sessions.ticket(servers[0].run)) if servers else None
+    others = servers[0].names if servers else ()
+    phone = servers[0].url(sessions.ticket(servers[0].run), others[0]) if others else None
+    if json_:
+        port, pid = (servers[0].port, servers[0].pid) if servers else (None, None)
+        said = {"url": here, "phone": phone, "port": port, "pid": pid, "revoked": revoke}
+        echo_json({"collection": str(found.path), **said})
+        return
+    if revoke:
+        print_line("Every browser is signed out. Links of guests and the key of programs stay.")
+    if here is not None:
+        print_line(f"Open {here}")
+        once = f"works once, within {TICKET_LASTS // 60} minutes"
+        if phone is None:
+            print_line(f"(the address {once})")
+        else:
+            print_line(f"On a phone or another machine of this network: {phone}")
+            for line in _drawn(phone):
+                # Light on dark whatever the terminal's colours are: some readers insist on it.
+                typer.echo(typer.style(line, fg="bright_white", bg="black"))
+            print_line(f"(each address {once}; the way between the machines is not encrypted)")
+
+
+def _drawn(text: str) -> list[str]:
+    """A QR code of blocks, two rows a line."""
+    import segno
+
+    out = io.StringIO()
+    segno.make(text, error="l", micro=False).terminal(out, compact=True)
+    return out.getvalue().splitlines()

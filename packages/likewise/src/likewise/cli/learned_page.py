@@ -343,8 +343,8 @@ def _versions(found: LearnedReport) -> str:
         for colour, text in (("accent", "query"), ("good", "liked"), ("bad", "disliked"))
     )
     return (
-        "<h2>Versions</h2><p>Every line is a version; <code>likewise profile rollback N</code> "
-        f'returns to it, 0 is the beginning.</p><p class="soft">{key}</p>'
+        "<h2>Versions</h2><p>Every line is a version; <code>likewise models profile rollback N"
+        f'</code> returns to it, 0 is the beginning.</p><p class="soft">{key}</p>'
         f'<ol class="log">{items}</ol>{more}'
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.output import echo_json, plural, printable, say
+from likewise.cli.output import echo_json, plural, print_line, printable
 from likewise.cli.pictures import choose_pictures
 from likewise.errors import InvalidInput
 
@@ -33,7 +33,9 @@ def star(
     """Give pictures stars, from 0 to 5; 'likewise search … --where stars=3' asks for them."""
     with open_collection(collection) as col:
         done = col.library.star(_wanted(col, pictures), stars)
-    _tell(len(done.before), f"now {'without stars' if not stars else plural(stars, 'star')}", json_)
+    _print(
+        len(done.before), f"now {'without stars' if not stars else plural(stars, 'star')}", json_
+    )
 
 
 def favourite(
@@ -45,7 +47,7 @@ def favourite(
     """Make pictures favourites."""
     with open_collection(collection) as col:
         done = col.library.favour(_wanted(col, pictures), not remove)
-    _tell(len(done.before), "no longer favourites" if remove else "now favourites", json_)
+    _print(len(done.before), "no longer favourites" if remove else "now favourites", json_)
 
 
 def hide(
@@ -57,7 +59,7 @@ def hide(
     """Leave pictures out of searches, lists and maps; files and collection keep them."""
     with open_collection(collection) as col:
         done = col.library.hide(_wanted(col, pictures), not show)
-    _tell(len(done.before), "shown again" if show else "hidden", json_)
+    _print(len(done.before), "shown again" if show else "hidden", json_)
 
 
 @album.command("list")
@@ -69,9 +71,11 @@ def list_(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json([{"name": row.name, "pictures": row.pictures} for row in rows])
         return
     for row in rows:
-        say(f"{row.pictures:>7,}  {printable(row.name)}")
-    say(
-        plural(len(rows), "album") if rows else "No albums yet: 'likewise album add NAME PICTURES'."
+        print_line(f"{row.pictures:>7,}  {printable(row.name)}")
+    print_line(
+        plural(len(rows), "album")
+        if rows
+        else "No albums yet: 'likewise library album add NAME PICTURES'."
     )
 
 
@@ -80,7 +84,7 @@ def add(name: Name, pictures: Pictures, collection: Where = DEFAULT, json_: Json
     """Put pictures into an album; it is made where there is none of that name."""
     with open_collection(collection) as col:
         done = col.library.add_to_album(name, _wanted(col, pictures))
-    _tell(len(done.pictures), f"put into {done.album!r}", json_)
+    _print(len(done.pictures), f"put into {done.album!r}", json_)
 
 
 @album.command()
@@ -88,7 +92,7 @@ def take(name: Name, pictures: Pictures, collection: Where = DEFAULT, json_: Jso
     """Take pictures out of an album."""
     with open_collection(collection) as col:
         done = col.library.take_from_album(name, _wanted(col, pictures))
-    _tell(len(done.pictures), f"taken out of {name!r}", json_)
+    _print(len(done.pictures), f"taken out of {name!r}", json_)
 
 
 @album.command()
@@ -96,13 +100,15 @@ def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """The pictures of an album."""
     with open_collection(collection) as col:
         if name not in {row.name for row in col.library.albums()}:
-            raise InvalidInput(f"there is no album {name!r}; 'likewise album list' shows all")
+            raise InvalidInput(
+                f"there is no album {name!r}; 'likewise library album list' shows all"
+            )
         _, rows = col.pictures.page(where={"album": name}, limit=1_000_000)
     if json_:
         echo_json([{"id": row.id, "path": row.path} for row in rows])
         return
     for row in rows:
-        say(f"{row.id:>6}  {printable(row.path)}")
+        print_line(f"{row.id:>6}  {printable(row.path)}")
 
 
 @album.command()
@@ -114,7 +120,7 @@ def rename(
     """Give an album another name."""
     with open_collection(collection) as col:
         col.library.rename_album(name, new)
-    say(f"{name!r} is {new!r} now")
+    print_line(f"{name!r} is {new!r} now")
 
 
 @album.command()
@@ -122,10 +128,10 @@ def delete(name: Name, collection: Where = DEFAULT) -> None:
     """Delete an album, never its pictures."""
     with open_collection(collection) as col:
         done = col.library.delete_album(name)
-    say(f"{name!r} is deleted; {plural(len(done.pictures), 'picture')} kept")
+    print_line(f"{name!r} is deleted; {plural(len(done.pictures), 'picture')} kept")
 
 
-@album.command()
+@album.command(hidden=True)
 def export(
     file: Annotated[Path, typer.Argument(help="A JSON file to write.")],
     collection: Where = DEFAULT,
@@ -136,7 +142,7 @@ def export(
     with open_collection(collection) as col:
         records = col.library.export()
     write_whole(file, json.dumps(records, indent=1).encode())
-    say(f"{plural(len(records), 'picture')} written to {printable(str(file))}")
+    print_line(f"{plural(len(records), 'picture')} written to {printable(str(file))}")
 
 
 @album.command("import")
@@ -154,15 +160,15 @@ def import_(
         raise InvalidInput(f"{file} is no export; a list of records expected")
     with open_collection(collection) as col:
         found = col.library.take_in(records)
-    say(f"{found:,} of {plural(len(records), 'picture')} found here")
+    print_line(f"{found:,} of {plural(len(records), 'picture')} found here")
 
 
 def _wanted(col: Collection, pictures: list[str]) -> list[int]:
     return list(dict.fromkeys(one for text in pictures for one in choose_pictures(col, text)))
 
 
-def _tell(changed: int, what: str, json_: bool) -> None:
+def _print(changed: int, what: str, json_: bool) -> None:
     if json_:
         echo_json({"changed": changed})
     else:
-        say(f"{plural(changed, 'picture')} {what}")
+        print_line(f"{plural(changed, 'picture')} {what}")

@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.models import describe_model, record
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, plural, say, size
+from likewise.cli.output import echo_json, plural, print_line, size
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -60,10 +60,10 @@ def map_(
         return
     if made_now:
         for line in describe_model(model):
-            say(line)
+            print_line(line)
     drawn = plural(len(pictures), "picture")
     whole = "" if len(pictures) == total else f" of {total:,}, drawn at random (--limit draws more)"
-    say(f"{drawn}{whole}; {size(len(page.encode()))}. Open {out}")
+    print_line(f"{drawn}{whole}; {size(len(page.encode()))}. Open {out}")
 
 
 def _pictures(col: Collection, name: str, limit: int, seed: int) -> tuple[list[MapPicture], int]:

@@ -1,4 +1,4 @@
-// The map that ``likewise map`` writes: names, neighbours and a field to find by, around the same
+// The map that ``likewise models map`` writes: names, neighbours and a field to find by, around the same
 // canvas as in the served page.  There is no server to ask: chart.js is put in before this script,
 // and all it shows is in the page.
 

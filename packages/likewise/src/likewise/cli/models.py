@@ -1,21 +1,34 @@
-"""Commands about learned metrics and maps: learn them, list, show, rename and delete them."""
+"""``likewise models``: networks that are installed, and learned metrics and maps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.cli.feedback_output import format_time
-from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, say
+from likewise.cli.finding import find_collection, is_collection
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Where,
+    open_collection,
+    refuse_early_options,
+    stoppable,
+)
+from likewise.cli.output import echo_json, echo_table, plural, print_line
 from likewise.cli.progress import progress_bar
+from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.catalog.log_tables import Model
 
-model = typer.Typer(no_args_is_help=True, help="Learned metrics and maps.")
+models = typer.Typer(
+    help="Learn and manage profiles, metrics, maps and classifiers; alone: show the networks."
+)
 
 Name = Annotated[str, typer.Argument(help="Name of the metric or map.")]
 _STOPPED = "nothing was changed; what was learned before is still there"
@@ -45,13 +58,31 @@ def learn_model(
         echo_json(record(made))
         return
     for line in describe_model(made):
-        say(line)
-    say(f"Rank by it with: likewise search IMAGE --by {made.name}")
+        print_line(line)
+    print_line(f"Rank by it with: likewise search IMAGE --by {made.name}")
     if made.kind == "map":
-        say(f"Draw it with: likewise map map.html --name {made.name}")
+        print_line(f"Draw it with: likewise models map map.html --name {made.name}")
 
 
-@model.command("list")
+@models.command()
+def metric(
+    name: Annotated[str, typer.Option(metavar="NAME", help="Its name.")] = "metric",
+    space: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Dense space; default: deep-dense, else holistic."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the profile; default: the one in use.")
+    ] = "default",
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Learn a metric from the pairs in the log, for 'search --by'."""
+    learn_model("metric", name, space, None, profile, seed, collection, json_)
+
+
+@models.command("list")
 def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List the learned metrics and maps with their accuracy."""
     with open_collection(collection) as col:
@@ -60,7 +91,7 @@ def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json([{**record(one), "said_since": n} for one, n in found.values()])
         return
     if not found:
-        say("No metric or map was learned yet: likewise learn --metric, or --map.")
+        print_line("No metric or map was learned yet: likewise models metric, or --map.")
         return
     rows = [
         (
@@ -76,7 +107,7 @@ def list_models(collection: Where = DEFAULT, json_: Json = False) -> None:
     echo_table(heads, rows, right="      rrr")
 
 
-@model.command("show")
+@models.command("show")
 def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Show what a metric or map was learned from, and its accuracy."""
     with open_collection(collection) as col:
@@ -86,12 +117,12 @@ def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json({**record(one), "said_since": since})
         return
     for line in describe_model(one):
-        say(line)
+        print_line(line)
     if since:
-        say(f"{plural(since, 'newer line')} in the log: likewise model relearn {name}")
+        print_line(f"{plural(since, 'newer line')} in the log: likewise models relearn {name}")
 
 
-@model.command("relearn")
+@models.command("relearn")
 def relearn(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Learn a metric or map again, from the log as it is now."""
     with stoppable(_STOPPED), open_collection(collection) as col, progress_bar() as report:
@@ -100,10 +131,10 @@ def relearn(name: Name, collection: Where = DEFAULT, json_: Json = False) -> Non
         echo_json(record(made))
         return
     for line in describe_model(made):
-        say(line)
+        print_line(line)
 
 
-@model.command("rename")
+@models.command("rename")
 def rename(
     name: Name,
     new: Annotated[str, typer.Argument(help="Its new name.")],
@@ -116,10 +147,10 @@ def rename(
     if json_:
         echo_json({"name": new, "before": name})
     else:
-        say(f"{name} is now called {new}")
+        print_line(f"{name} is now called {new}")
 
 
-@model.command("delete")
+@models.command("delete")
 def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Delete a metric or map; the log it was learned from stays."""
     with open_collection(collection) as col:
@@ -127,7 +158,7 @@ def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None
     if json_:
         echo_json({"deleted": name})
     else:
-        say(f"{name} is deleted")
+        print_line(f"{name} is deleted")
 
 
 def record(made: Model) -> dict[str, Any]:
@@ -215,3 +246,83 @@ def _describe_source(figures: Mapping[str, Any]) -> str:
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.1%}"
+
+
+@models.callback(invoke_without_command=True)
+def show_networks(context: typer.Context, collection: Where = DEFAULT, json_: Json = False) -> None:
+    """Show which networks are installed, what is missing, and how to get it.
+
+    The pictures' network describes pictures, the text model understands typed words; an image-text
+    network of your own ('likewise admin spaces add NAME --clip FOLDER') does both in its space.
+    """
+    if context.invoked_subcommand is not None:
+        refuse_early_options(context)
+        return
+    found = [_pictures_network(), _text_model(), *_own_networks(collection)]
+    if json_:
+        echo_json(found)
+        return
+    echo_table(
+        ("model", "for", "here", "missing"),
+        [(one["model"], one["for"], "yes" if one["available"] else "no",
+          ", ".join(one["missing"])) for one in found],
+    )  # fmt: skip
+    for one in found:
+        if not one["available"] and one["command"]:
+            print_line(f"Get the {one['model']}: {one['command']}")
+
+
+def _pictures_network() -> dict[str, Any]:
+    from likewise.vision.deep.errors import INSTALL
+    from likewise.vision.deep.libraries import broken_among
+    from likewise.vision.deep.network import MODEL, NEEDS, can_run, what_it_needs
+
+    here = can_run()
+    wrong = [str(error) for error in broken_among(NEEDS)]
+    lacks = not here and what_it_needs().endswith(INSTALL)
+    return {
+        "model": "pictures' network", "for": "looks of pictures", "name": MODEL, "available": here,
+        "missing": [*wrong, *(["onnxruntime or its weights"] if lacks else [])],
+        "command": INSTALL if lacks else None,
+    }  # fmt: skip
+
+
+def _text_model() -> dict[str, Any]:
+    from likewise.vision.deep.errors import DeepMissing
+    from likewise.vision.deep.libraries import import_library
+    from likewise.vision.text.status import LIBRARIES, text_model_status
+
+    for name in LIBRARIES:
+        with suppress(DeepMissing):  # the status tells it
+            import_library(name)
+    status = text_model_status()
+    return {
+        "model": "text model", "for": "typed words",
+        "name": None if status.where is None else str(status.where),
+        "available": status.available, "missing": list(status.missing), "command": status.command,
+    }  # fmt: skip
+
+
+def _own_networks(collection: Path | None) -> list[dict[str, Any]]:
+    """Image-text networks that a collection has spaces of; none where there is no collection."""
+    nothing = {
+        "model": "image-text network", "for": "both, where you have one", "name": None,
+        "available": False, "missing": ["a folder of one"],
+        "command": "likewise admin spaces add NAME --clip FOLDER",
+    }  # fmt: skip
+    try:
+        if not is_collection(find_collection(collection).path):
+            return [nothing]
+    except LikewiseError:
+        return [nothing]
+    with open_collection(collection) as col:
+        found = [
+            {
+                "model": "image-text network", "for": f"both, in space {name}", "name": name,
+                "available": one.is_available(),
+                "missing": [] if one.is_available() else [one.how_to_get()], "command": None,
+            }
+            for name, one in col.spaces.items()
+            if one.has_own_text
+        ]  # fmt: skip
+    return found or [nothing]

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from likewise.cli.finding import find_collection, is_collection
-from likewise.cli.options import DEFAULT, Json, Where, stoppable, tell_found
-from likewise.cli.output import echo_json, plural, printable, say
+from likewise.cli.options import DEFAULT, Json, Where, report_found, stoppable
+from likewise.cli.output import echo_json, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -38,7 +38,7 @@ def move(
     found = find_collection(collection)
     if not is_collection(found.path):
         raise LikewiseError(f"there is no collection {found.path}; -C names another")
-    tell_found(found)
+    report_found(found)
     servers = running_servers(found.path)
     if servers:
         # It would go on answering from what it has open.
@@ -52,4 +52,6 @@ def move(
         echo_json({"catalog": moved.place, "rows": moved.rows})
         return
     rows = plural(sum(moved.rows.values()), "row")
-    say(f"The catalog is in {printable(moved.place)}: {rows} of {len(moved.rows)} tables compared.")
+    print_line(
+        f"The catalog is in {printable(moved.place)}: {rows} of {len(moved.rows)} tables compared."
+    )

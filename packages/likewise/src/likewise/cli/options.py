@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.entry import STOPPED, is_interrupted, tell_stopped
+from likewise.cli.entry import STOPPED, is_interrupted, report_stopped
 from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
-from likewise.cli.output import printable, say
+from likewise.cli.output import print_line, printable
 from likewise.errors import LikewiseError
 from likewise_methods.memory import share_heaps
 
@@ -85,7 +85,7 @@ def open_collection(
     from likewise.collection.collection import Collection
 
     with Collection.open(found.path) as col:
-        tell_found(found)
+        report_found(found)
         col.actor = "the command line"
         before = col.revision
         yield col
@@ -95,13 +95,13 @@ def open_collection(
             send_new(col)
 
 
-def tell_found(found: Found) -> None:
+def report_found(found: Found) -> None:
     """Say which collection is used, in one dim line, unless the command line just named it.
 
     Programs that read JSON get no such line.
     """
     if found.how != NAMED and not _for_programs:
-        say(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
+        print_line(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 
 def refuse_early_options(context: typer.Context, **of_the_list: str) -> None:
@@ -152,7 +152,7 @@ def stoppable(message: str) -> Iterator[None]:
     except (KeyboardInterrupt, Exception) as error:
         if not (isinstance(error, KeyboardInterrupt) or is_interrupted()):
             raise
-        tell_stopped(f"\nlikewise: stopped; {message}")
+        report_stopped(f"\nlikewise: stopped; {message}")
         raise typer.Exit(STOPPED) from None
 
 

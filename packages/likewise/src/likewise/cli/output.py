@@ -23,7 +23,7 @@ _MOVES_THE_CURSOR = re.compile(
 )
 
 
-def say(text: object = "", *, err: bool = False, nl: bool = True, dim: bool = False) -> None:
+def print_line(text: object = "", *, err: bool = False, nl: bool = True, dim: bool = False) -> None:
     """Lines for people: the one way out, so that no name or tag can command the terminal."""
     plain = _MOVES_THE_CURSOR.sub(lambda found: ascii(found[0])[1:-1], str(text))
     typer.echo(typer.style(plain, dim=True) if dim else plain, err=err, nl=nl)

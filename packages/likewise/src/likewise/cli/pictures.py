@@ -24,11 +24,11 @@ from likewise.cli.options import (
     Workers,
     open_collection,
     picture,
+    report_found,
     stoppable,
-    tell_found,
     workers_of,
 )
-from likewise.cli.output import echo_json, plural, printable, say, span
+from likewise.cli.output import echo_json, plural, print_line, printable, span
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def add(
     tags_from_folders: Annotated[
         bool,
         typer.Option(
-            "--tags-from-folders", help="Use folder names as tags ('likewise tags from-folders')."
+            "--tags-from-folders",
+            help="Use folder names as tags ('likewise library tags from-folders').",
         ),
     ] = False,
     all_spaces: Annotated[
@@ -86,9 +87,9 @@ def add(
                 col.spaces.add_missing(workers=who, report=report)
         if tags_from_folders:
             col.tags.from_folders()
-        _tell(col, result, json_)
+        _print(col, result, json_)
         if not (json_ or len(col) or result.skipped):
-            say("No pictures were found there.")
+            print_line("No pictures were found there.")
         shipping.send_new(col)
 
 
@@ -103,7 +104,7 @@ def sync(
     with stoppable(_GOES_ON), open_collection(collection) as col:
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             result = col.sync(workers=who, report=report)
-        _tell(col, result, json_)
+        _print(col, result, json_)
 
 
 def remove(
@@ -125,9 +126,9 @@ def remove(
 ) -> None:
     """Remove pictures from the collection; the files stay where they are.
 
-    Neither sync nor adding their folder brings them back; adding the file itself does, and
-    'likewise actions undo' with their tags and all else.  With --from-disk the files are moved,
-    never deleted, and undoing moves them back.
+    Neither sync nor adding their folder brings them back; adding the file itself does.  'likewise
+    library actions undo' restores them with their tags.  With --from-disk the files are moved,
+    never deleted, and undo moves them back.
     """
     if yes and not from_disk:
         raise Usage("--yes goes with --from-disk")
@@ -152,11 +153,11 @@ def remove(
         )  # fmt: skip
         return
     for path, reason in problems[:_LISTED]:
-        say(f"{printable(path)}: {printable(reason)}")
+        print_line(f"{printable(path)}: {printable(reason)}")
     files = f", {plural(moved, 'file')} moved" if from_disk else ""
-    say(f"{plural(gone, 'picture')} removed{files}, {left:,} left")
+    print_line(f"{plural(gone, 'picture')} removed{files}, {left:,} left")
     if done is not None:
-        say(f"'likewise actions undo {done.action}' brings back what was removed")
+        print_line(f"'likewise library actions undo {done.action}' brings back what was removed")
 
 
 def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
@@ -167,8 +168,8 @@ def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json([{"path": row.path, "reason": row.problem} for row in rows])
         return
     for row in rows:
-        say(f"{printable(row.path)}: {printable(_spell_problem(row.problem or ''))}")
-    say(plural(len(rows), "problem") if rows else "No problems.")
+        print_line(f"{printable(row.path)}: {printable(_spell_problem(row.problem or ''))}")
+    print_line(plural(len(rows), "problem") if rows else "No problems.")
 
 
 def _spell_problem(reason: str) -> str:
@@ -207,11 +208,11 @@ def check(
             row |= {"mode": info.mode, "date": date}
         rows.append(row)
         if not json_:
-            say(_line(row))
+            print_line(_line(row))
     if json_:
         echo_json(rows)
     else:
-        say(f"{len(rows) - refused} usable, {refused} refused")
+        print_line(f"{len(rows) - refused} usable, {refused} refused")
     if refused:
         raise typer.Exit(1)
 
@@ -245,10 +246,10 @@ def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
     place = find_for_adding(wanted) if named is None else absolute(named)
     col, is_new = open_or_create(place)
     if is_new:
-        say(f"Created a new collection: {printable(str(place))}", err=True)
+        print_line(f"Created a new collection: {printable(str(place))}", err=True)
         offer_deep(col)
     elif named is None:
-        tell_found(Found(place, "of these pictures or of this folder"))
+        report_found(Found(place, "of these pictures or of this folder"))
     remember_opened(place)
     return col
 
@@ -271,10 +272,10 @@ def offer_deep(col: Collection) -> None:
     if "deep" not in col.spaces:
         from likewise.vision.deep.network import offer
 
-        say(offer(), err=True)
+        print_line(offer(), err=True)
 
 
-def _tell(col: Collection, result: AddResult, json_: bool) -> None:
+def _print(col: Collection, result: AddResult, json_: bool) -> None:
     if json_:
         said: dict[str, Any] = {
             "collection": str(col.root),
@@ -292,22 +293,22 @@ def _tell(col: Collection, result: AddResult, json_: bool) -> None:
         echo_json(said)
         return
     for path, reason in result.skipped[:_LISTED]:
-        say(f"skipped {printable(path)}: {printable(reason)}")
+        print_line(f"skipped {printable(path)}: {printable(reason)}")
     if len(result.skipped) > _LISTED:
         more = len(result.skipped) - _LISTED
-        say(f"... and {more:,} more; 'likewise problems' lists them all")
+        print_line(f"... and {more:,} more; 'likewise library problems' lists them all")
     for path, reason in result.remarks[:_LISTED]:
-        say(f"{printable(path)}: {printable(reason)}")
+        print_line(f"{printable(path)}: {printable(reason)}")
     rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
-    say(f"{result} ({span(result.seconds)}{rate})")
-    say(f"{col.root} holds {plural(len(col), 'picture')}")
+    print_line(f"{result} ({span(result.seconds)}{rate})")
+    print_line(f"{col.root} holds {plural(len(col), 'picture')}")
     if result.unmade and result.added:
         spaces = col.spaces
         ways: dict[str, list[str]] = {}
         for name in result.unmade:
             ways.setdefault(spaces[name].how_to_get(), []).append(name)
         for way, names in ways.items():
-            say(f"no vectors yet in {', '.join(names)}: {way}")
+            print_line(f"no vectors yet in {', '.join(names)}: {way}")
 
 
 def choose_pictures(col: Collection, text: str) -> list[int]:

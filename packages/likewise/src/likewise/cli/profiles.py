@@ -9,7 +9,7 @@ import typer
 
 from likewise.cli.feedback_output import describe_agreement, offer_sparse, settle
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -61,19 +61,19 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
     if json_:
         echo_json(said)
         return
-    say(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
-    say(f"  ranks by {' + '.join(said['spaces'])}")
-    say(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
+    print_line(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
+    print_line(f"  ranks by {' + '.join(said['spaces'])}")
+    print_line(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
     if figures.judgements:
-        say(f"  {describe_agreement(figures)}")
+        print_line(f"  {describe_agreement(figures)}")
     if figures.space is not None:
         changed = f"{figures.changed:.1%} of the {figures.units} of space {figures.space} changed"
         zero = f", {figures.sparsity:.1%} weigh nothing" if figures.units == "words" else ""
-        say(f"  {changed}{zero}")
+        print_line(f"  {changed}{zero}")
     offer_sparse(figures)
-    say(
+    print_line(
         f"  {plural(len(said['versions']), 'version')} to go back to "
-        "('likewise log' lists them, 0 is the beginning)"
+        "('likewise models log' lists them, 0 is the beginning)"
     )
 
 
@@ -90,20 +90,20 @@ def create(
     """Create a profile that has learned nothing yet."""
     with open_collection(collection) as col:
         col.profiles.create(name, base)
-    _tell_created(name, json_)
+    _print_created(name, json_)
 
 
 @profile.command("use")
 def use(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Use a profile whenever none is named."""
     with open_collection(collection) as col:
-        # Only profiles: a built-in similarity is chosen with 'likewise similarity use'.
+        # Only profiles: a built-in similarity is chosen with 'likewise models similarity use'.
         col.use(name if name == "default" else col.profiles.version(name).profile)
         in_use = col.profiles.version().profile
     if json_:
         echo_json({"in_use": in_use})
     else:
-        say(f"search, judge and undo use profile {in_use} by default")
+        print_line(f"search, judge and undo use profile {in_use} by default")
 
 
 @profile.command("rollback")
@@ -116,7 +116,7 @@ def rollback(
     json_: Json = False,
 ) -> None:
     """Return a profile to an earlier version; later lines stay in the log and can come back."""
-    written = "it is in the log ('likewise log'), and the rest is learned later"
+    written = "it is in the log ('likewise models log'), and the rest is learned later"
     with stoppable(written), open_collection(collection) as col:
         before = col.profiles.version(name)
         col.profiles.roll_back(version, profile=before.profile)
@@ -127,10 +127,10 @@ def rollback(
         echo_json({**now, "version": position, "rolled_back_to": version})
         return
     standing = plural(now["judgements"], "judgement")
-    say(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
+    print_line(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
     if before.position != version:
         which = f"{before.position} --profile {before.profile}"
-        say(f"To go forward again: likewise profile rollback {which}")
+        print_line(f"To go forward again: likewise models profile rollback {which}")
 
 
 @profile.command("copy")
@@ -143,7 +143,7 @@ def copy(
     """Copy a profile, with all it has learned."""
     with open_collection(collection) as col:
         col.profiles.copy(source, name)
-    _tell_created(name, json_)
+    _print_created(name, json_)
 
 
 @profile.command("merge")
@@ -155,15 +155,15 @@ def merge(
 ) -> None:
     """Make a new profile with all that others have learned, two people's for example.
 
-    likewise profile merge anna ben --into family
+    likewise models profile merge anna ben --into family
     """
     with open_collection(collection) as col:
         col.profiles.merge(sources, into)
         settle(col, into)
-    _tell_created(into, json_)
+    _print_created(into, json_)
 
 
-@profile.command("export")
+@profile.command("export", hidden=True)
 def export(
     path: Annotated[Path, typer.Argument(help="File to write.")],
     name: Annotated[
@@ -179,12 +179,12 @@ def export(
     if json_:
         echo_json({"profile": version.profile, "version": version.position, "file": str(made)})
     else:
-        say(f"{made}: what profile {version.profile} has learned")
+        print_line(f"{made}: what profile {version.profile} has learned")
 
 
 @profile.command("import")
 def import_(
-    path: Annotated[Path, typer.Argument(help="What 'likewise profile export' wrote.")],
+    path: Annotated[Path, typer.Argument(help="What 'likewise export profile' wrote.")],
     name: Annotated[
         str | None, typer.Option("--as", metavar="NAME", help="Another name for it here.")
     ] = None,
@@ -194,14 +194,14 @@ def import_(
     """Create a profile from a file; weights for another vocabulary are refused."""
     with open_collection(collection) as col:
         made = col.profiles.load(path, name)
-    _tell_created(made, json_)
+    _print_created(made, json_)
 
 
-def _tell_created(name: str, json_: bool) -> None:
+def _print_created(name: str, json_: bool) -> None:
     if json_:
         echo_json({"profile": name})
     else:
-        say(f"Created profile {name}: search with --by {name}, judge with --profile {name}")
+        print_line(f"Created profile {name}: search with --by {name}, judge with --profile {name}")
 
 
 def _all_records(col: Collection) -> list[dict[str, Any]]:

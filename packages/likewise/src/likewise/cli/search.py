@@ -12,7 +12,7 @@ import typer
 
 from likewise.catalog.filters import absolute
 from likewise.cli.answers import Answer, PageQuery
-from likewise.cli.feedback_output import tell_away, tell_behind
+from likewise.cli.feedback_output import report_behind, report_unavailable
 from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
     DEFAULT,
@@ -26,7 +26,7 @@ from likewise.cli.options import (
     stoppable,
     value_of,
 )
-from likewise.cli.output import day, echo_json, echo_table, plural, printable, say
+from likewise.cli.output import day, echo_json, echo_table, plural, print_line, printable
 from likewise.cli.typed import picture_or_text, print_typed
 from likewise.errors import ImageError, LikewiseError, UnknownPicture
 
@@ -72,7 +72,9 @@ def search(
         float, typer.Option(min=0, max=1, help="What a picture counts beside words.")
     ] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = 20,
-    by: Annotated[str, typer.Option(help="A similarity ('likewise similarity list').")] = "default",
+    by: Annotated[
+        str, typer.Option(help="A similarity ('likewise models similarity list').")
+    ] = "default",
     region: Annotated[
         str | None, typer.Option(metavar="X,Y,W,H", help="Search with this part of the picture.")
     ] = None,
@@ -146,10 +148,10 @@ def search(
         echo_json({"query": asked.path, "by": asked.by, **said, "hits": made})
         return
     _print(answers, asked)
-    tell_behind(hits.behind)
-    tell_away(hits.away)
+    report_behind(hits.behind)
+    report_unavailable(hits.away)
     if sheet is not None:
-        say(f"Open {sheet}")
+        print_line(f"Open {sheet}")
 
 
 def _search_together(
@@ -188,12 +190,12 @@ def _list(hits: Hits, asked: dict[str, Any], *, json_: bool) -> None:
         found = [{"id": hit.id, "path": hit.path, "score": hit.score} for hit in hits]
         echo_json({**asked, "behind": hits.behind, "away": hits.away, "hits": found})
         return
-    tell_behind(hits.behind)
-    tell_away(hits.away)
+    report_behind(hits.behind)
+    report_unavailable(hits.away)
     for hit in hits:
-        say(f"{hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
+        print_line(f"{hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
     if not hits:
-        say("No hits.")
+        print_line("No hits.")
 
 
 def duplicates(
@@ -209,7 +211,8 @@ def duplicates(
     hide_rest: Annotated[
         bool,
         typer.Option(
-            "--hide-rest", help="Hide all but the first of each group ('likewise hide --show')."
+            "--hide-rest",
+            help="Hide all but the first of each group ('likewise library hide --show').",
         ),
     ] = False,
     json_: Json = False,
@@ -227,12 +230,12 @@ def duplicates(
         echo_json([[{"id": h.id, "path": h.path, "score": h.score} for h in g] for g in groups])
         return
     for number, group in enumerate(groups, 1):
-        say(f"group {number}: {plural(len(group), 'picture')}")
+        print_line(f"group {number}: {plural(len(group), 'picture')}")
         for hit in group:
-            say(f"  {hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
-    say(plural(len(groups), "group") if groups else "No near-duplicates.")
+            print_line(f"  {hit.score:.4f}  {hit.id:>6}  {printable(hit.path)}")
+    print_line(plural(len(groups), "group") if groups else "No near-duplicates.")
     if hide_rest:
-        say(f"{plural(hidden, 'picture')} hidden")
+        print_line(f"{plural(hidden, 'picture')} hidden")
 
 
 def _region(text: str | None) -> tuple[float, float, float, float] | None:
@@ -309,8 +312,8 @@ def _check_explained(col: Collection, by: str) -> None:
 
     if col.similarities.explaining_space(by) is None:
         raise NoPlaces(
-            f"{by!r} has no places to explain by: it compares pictures as a whole; "
-            "--by look, deep or words has, where the collection has them (likewise space add)"
+            f"{by!r} compares pictures as a whole and cannot show places; use --by look, deep or "
+            "words ('likewise admin spaces add' adds one)"
         )
 
 
@@ -412,7 +415,7 @@ def _heat_record(heat: HeatMap | None) -> dict[str, Any] | None:
 
 def _print(answers: list[Answer], asked: PageQuery) -> None:
     if not answers:
-        say("No hits." if asked.pictures else "The collection is empty.")
+        print_line("No hits." if asked.pictures else "The collection is empty.")
         return
     heads = ["score", "id", "size", "date", "path"]
     rows: list[list[object]] = [

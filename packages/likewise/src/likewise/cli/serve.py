@@ -20,8 +20,8 @@ from likewise.cli.finding import (
     is_collection,
     remember_opened,
 )
-from likewise.cli.options import DEFAULT, Json, Where, tell_found
-from likewise.cli.output import echo_json, plural, say
+from likewise.cli.options import DEFAULT, Json, Where, report_found
+from likewise.cli.output import echo_json, plural, print_line
 from likewise.cli.pictures import offer_deep, open_or_create
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
@@ -89,7 +89,7 @@ def open_(
         if collection is None:
             beside = root == folder.with_name(f"{folder.name}{SUFFIX}")
             how = "beside the folder" if beside else "it has this folder already"
-            tell_found(Found(root, how if known else "new, beside the folder"))
+            report_found(Found(root, how if known else "new, beside the folder"))
         made, is_new = open_or_create(root)
         with made:
             if is_new:
@@ -116,22 +116,22 @@ class _TakingIn:
                 result = col.add(self.folder, report=both)
             except LikewiseError as error:
                 self.ended = True
-                say(f"{self.folder} was not added: {error}", err=True)
+                print_line(f"{self.folder} was not added: {error}", err=True)
                 raise
         self.ended = True
-        say(
+        print_line(
             f"{plural(result.added, 'picture')} added, {plural(len(result.skipped), 'file')} "
             f"skipped; the collection is {self.root}",
             err=self.json,
         )
         if result.skipped:
-            say(f"'likewise problems -C {self.root}' says why", err=self.json)
+            print_line(f"'likewise library problems -C {self.root}' says why", err=self.json)
         return result
 
     def stopping(self) -> None:
         """Said when the server begins to end: later there may be no time for it."""
         if not self.ended:
-            say("adding was not finished; run the same command again to continue", err=True)
+            print_line("adding was not finished; run the same command again to continue", err=True)
 
 
 def _usual_port(root: Path) -> int:
@@ -170,14 +170,14 @@ def serve(
 ) -> None:
     """Serve a collection: the page and the JSON API (/api/openapi.json).
 
-    Several servers may serve one collection whose catalog is in PostgreSQL ('likewise move').
+    Several servers may serve one collection whose catalog is in PostgreSQL ('likewise admin move').
     """
     found = find_collection(collection)
     if not found.path.exists():
         raise LikewiseError(
             f"there is no collection {collection}; 'likewise open DIR' creates one and serves it"
         )
-    tell_found(found)
+    report_found(found)
     _serve(found.path, host, port, name, key, no_key, browser, json_, catalog=catalog)
 
 
@@ -200,8 +200,8 @@ def _serve(
         if json_:
             echo_json({"url": address.url, "key": address.key, "port": address.port})
         else:
-            say(f"Open {address.url}")
-            say(f"({_promise(address)} Ctrl-C ends the server.)")
+            print_line(f"Open {address.url}")
+            print_line(f"({_promise(address)} Ctrl-C ends the server.)")
         if browser:
             import webbrowser
 
@@ -233,7 +233,7 @@ def _promise(address: Address) -> str:
         return "There is no key: everybody on this machine may open it."
     stays = "also after a restart" if address.lasting else "until the server ends"
     said = f"The address works once; the browser that opens it stays signed in, {stays}."
-    return f"{said} 'likewise link' prints another." if address.can_link else said
+    return f"{said} 'likewise admin link' prints another." if address.can_link else said
 
 
 def _end_for_sure() -> None:

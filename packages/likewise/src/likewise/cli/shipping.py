@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, plural, printable, say
+from likewise.cli.output import echo_json, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def push(
 ) -> None:
     """Copy the vectors of a collection to Qdrant, and check that both sides agree.
 
-    Only what differs is sent, so that a push that was stopped goes on where it was.  From then on
-    what changes is sent there too; 'likewise engine' has searches answered there.  The API key is
-    read from LIKEWISE_QDRANT_API_KEY.  Exit code 1 if the sides do not agree.
+    Only what differs is sent, so that a stopped push can continue.  Later changes are sent there
+    too; 'likewise admin engine' makes it answer searches.  The API key is read from
+    LIKEWISE_QDRANT_API_KEY.  Exit code 1 if the sides do not agree.
     """
     if forget:
         with open_collection(collection) as col:
             col.shipping.forget(to)
-        say(f"new pictures are not sent to {printable(to)} any more")
+        print_line(f"new pictures are not sent to {printable(to)} any more")
         return
     stopped = stoppable("what was sent stays there; the same command sends the rest")
     with stopped, open_collection(collection) as col, progress_bar() as report:
@@ -56,15 +56,15 @@ def push(
     else:
         for one in done:
             sent = one.shipped
-            say(
+            print_line(
                 f"{one.space}: {plural(one.pictures, 'picture')} there, generation "
                 f"{one.generation}: {sent.sent:,} sent, {sent.retagged:,} with new tags, "
                 f"{sent.removed:,} removed, {sent.unchanged:,} unchanged"
             )
             for name in one.dropped:
-                say(f"  {printable(name)} was deleted there")
+                print_line(f"  {printable(name)} was deleted there")
             for text in one.wrong:
-                say(f"  {printable(text)}")
+                print_line(f"  {printable(text)}")
     if any(one.wrong for one in done):
         raise typer.Exit(1)
 
@@ -86,12 +86,12 @@ def engine(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Say which engine answers searches, or choose one.
+    """Show or choose the engine that answers searches.
 
-    'likewise engine qdrant://host:6333/photos' has the searches of the page, the command line and
-    programs answered there, with the same results; 'likewise engine embedded' goes back.  While the
-    engine is away, pictures it does not hold yet are searched, and answers say so.  --first is for
-    tens of millions of pictures: 'look:20000' is faster, and finds nothing beyond those.
+    After 'likewise admin engine qdrant://host:6333/photos' that engine answers all searches, with
+    the same results; 'likewise admin engine embedded' goes back.  While the engine is unavailable,
+    only pictures it does not hold yet are searched, and answers say so.  --first is for tens of
+    millions of pictures: 'look:20000' is faster, and finds nothing beyond those.
     """
     with open_collection(collection) as col:
         if address is not None:
@@ -104,9 +104,9 @@ def engine(
     if json_:
         echo_json({"engine": None if chosen is None else vars(chosen), "waiting": waiting})
         return
-    say(who_answers(None if chosen is None else vars(chosen)))
+    print_line(who_answers(None if chosen is None else vars(chosen)))
     for one, n in waiting.items():
-        say(f"{printable(one)}: {plural(n, 'changed picture')} to send")
+        print_line(f"{printable(one)}: {plural(n, 'changed picture')} to send")
 
 
 def _first_stage(text: str | None, address: str) -> tuple[str, int] | None:
@@ -131,8 +131,8 @@ def who_answers(chosen: Mapping[str, Any] | None) -> str:
 def send_new(col: Collection) -> None:
     """After a change: send it to where the collection was pushed, or say what waits."""
     for address, reason in col.shipping.send_new().items():
-        say(f"not sent yet: {printable(reason)}", err=True)
-        say(f"  'likewise push --to {printable(address)}' sends it", err=True)
+        print_line(f"not sent yet: {printable(reason)}", err=True)
+        print_line(f"  'likewise admin push --to {printable(address)}' sends it", err=True)
 
 
 def compare(collection: Path | None, against: str, json_: bool) -> None:
@@ -145,10 +145,10 @@ def compare(collection: Path | None, against: str, json_: bool) -> None:
         echo_json(said)
     else:
         for name, texts in found.items():
-            say(f"{name}: {'the same on both sides' if not texts else 'not the same'}")
+            print_line(f"{name}: {'the same on both sides' if not texts else 'not the same'}")
             for text in texts:
-                say(f"  {printable(text)}")
+                print_line(f"  {printable(text)}")
         if wrong:
-            say(f"'likewise push --to {printable(against)}' sends what differs")
+            print_line(f"'likewise admin push --to {printable(against)}' sends what differs")
     if wrong:
         raise typer.Exit(1)

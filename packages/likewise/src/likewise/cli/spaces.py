@@ -26,7 +26,7 @@ from likewise.cli.options import (
     value_of,
     workers_of,
 )
-from likewise.cli.output import echo_json, echo_table, plural, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line
 from likewise.cli.progress import progress_bar
 from likewise.errors import InvalidInput
 
@@ -137,14 +137,13 @@ def add_space(
 ) -> None:
     """Add another kind of vector for every picture, present and future.
 
-    likewise space add words describes pictures by visual words, likewise space add holistic by
-    colours and edges, both without a network; likewise space add psc (or vlad) codes and pools
-    local descriptors into one short vector, over codebooks learned from the collection; likewise
-    space add deep-words makes words from the features of a network; likewise space add NAME --onnx
-    model.onnx --size 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 uses your own network;
-    likewise space add NAME --fit OTHER fits the vectors of another space to the collection;
-    likewise space add NAME --clip FOLDER uses an image-text network of your own, which then answers
-    typed words, too.
+    'likewise admin spaces add words' uses visual words, 'add holistic' colours and edges, both
+    without a network.  'add psc' (or vlad) codes and pools local descriptors into one short vector,
+    over codebooks learned from the collection.  'add deep-words' makes words from the features of
+    a network.  'add NAME --onnx model.onnx --size 224 --mean 0.485,0.456,0.406 --std
+    0.229,0.224,0.225' uses your own network.  'add NAME --fit OTHER' fits the vectors of another
+    space to the collection.  'add NAME --clip FOLDER' uses your own image-text network, which then
+    also answers typed words.
     """
     network = {
         "path": str(onnx) if onnx else None,
@@ -175,11 +174,13 @@ def add_space(
         echo_json({"space": name, "width": one.width, "recipe": dict(one.recipe)})
     elif not one.generation and one.must_learn:
         least = one.next_growth()
-        say(f"Created space {name}: it is learned once {least:,} pictures have vectors")
+        print_line(f"Created space {name}: it is learned once {least:,} pictures have vectors")
     elif not one.describes_pictures and not one.takes_rows_of:
-        say(f"Created space {name}; fill it: likewise space fill {name} vectors.npy --ids")
+        print_line(
+            f"Created space {name}; fill it: likewise admin spaces fill {name} vectors.npy --ids"
+        )
     else:
-        say(f"Created space {name}: search with --by {name}")
+        print_line(f"Created space {name}: search with --by {name}")
 
 
 @space.command("card")
@@ -203,7 +204,7 @@ def drop_space(name: Name, collection: Where = DEFAULT, json_: Json = False) -> 
     if json_:
         echo_json({"dropped": name})
     else:
-        say(f"Deleted space {name}")
+        print_line(f"Deleted space {name}")
 
 
 @space.command("fill")
@@ -232,7 +233,7 @@ def fill(
     if json_:
         echo_json({"space": name, "stored": stored, "width": width})
     else:
-        say(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
+        print_line(f"{plural(stored, 'vector')} of {plural(width, 'number')} stored in {name}")
 
 
 @similarity.command("list")
@@ -255,7 +256,7 @@ def list_similarities(collection: Where = DEFAULT, json_: Json = False) -> None:
         mark = "  (default)" if name == default else ""
         if name in learned:
             mark = f"  (learned {learned[name].kind})"
-        say(f"{name}: {' + '.join(spaces)}{mark}")
+        print_line(f"{name}: {' + '.join(spaces)}{mark}")
 
 
 @similarity.command("use")
@@ -271,7 +272,7 @@ def use(
     if json_:
         echo_json({"default": default})
     else:
-        say(f"search ranks by {default} by default")
+        print_line(f"search ranks by {default} by default")
 
 
 def _clip_feature(feature: str | None, network: dict[str, Any], fit: str | None) -> str:

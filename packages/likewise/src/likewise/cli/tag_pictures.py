@@ -19,7 +19,7 @@ from likewise.cli.options import (
     stoppable,
     workers_of,
 )
-from likewise.cli.output import echo_json, plural, printable, say
+from likewise.cli.output import echo_json, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
@@ -95,35 +95,35 @@ def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json =
     with open_collection(collection, image) as col:
         one = col.id_of(picture(image))
         # One command, one line of the log: one undo takes all of it back.
-        _tell(col, one, col.tags.change([one], tags, source="accepted"), json_)
+        _print(col, one, col.tags.change([one], tags, source="accepted"), json_)
 
 
 def reject(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json = False) -> None:
     """Reject tags: they are removed, and not suggested for this picture again."""
     with open_collection(collection, image) as col:
         one = col.id_of(picture(image))
-        _tell(col, one, col.tags.change([one], remove=tags), json_)
+        _print(col, one, col.tags.change([one], remove=tags), json_)
 
 
 def _change(col: Collection, image: str, add: list[str], remove: list[str], json_: bool) -> None:
     one = col.id_of(picture(image))
     lost = sorted(set(remove) - set(col.tags.of(one)))
     lines = col.tags.change([one], add, remove)
-    _tell(col, one, lines, json_)
+    _print(col, one, lines, json_)
     if lost and not json_:
-        say(f"it did not have {', '.join(map(repr, lost))}, and will not get it from a file")
+        print_line(f"it did not have {', '.join(map(repr, lost))}, and will not get it from a file")
 
 
-def _tell(col: Collection, image: int, lines: list[int], json_: bool) -> None:
+def _print(col: Collection, image: int, lines: list[int], json_: bool) -> None:
     tags = col.tags.of(image)
     if json_:
         echo_json({"id": image, "tags": tags, "lines": lines})
         return
     if not lines:
-        say("Nothing changed.")
-    say(f"picture {image}: {', '.join(tags) if tags else 'no tags'}")
+        print_line("Nothing changed.")
+    print_line(f"picture {image}: {', '.join(tags) if tags else 'no tags'}")
     if lines:
-        say("'likewise tags undo' reverts this")
+        print_line("'likewise library tags undo' reverts this")
 
 
 def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
@@ -134,15 +134,15 @@ def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
         echo_json({"tags": has, "suggestions": [record(s) for s in found]})
         return
     if has:
-        say(f"tags: {', '.join(has)}")
+        print_line(f"tags: {', '.join(has)}")
     if not found:
         said = "No picture has tags yet" if not col.tags.all(limit=1) else "No other tag fits"
-        say(f"{said}; 'likewise tag IMAGE --set TAG' adds one; see also 'likewise tags --help'.")
+        print_line(f"{said}; 'likewise tag IMAGE --set TAG' adds one.")
         return
     for suggestion in found:
-        say(line(suggestion))
+        print_line(line(suggestion))
     if not found[0].calibrated:
-        say("(too few pictures are tagged to measure how reliable this is)")
+        print_line("(too few pictures are tagged to measure how reliable this is)")
 
 
 def _own(col: Collection, one: int | str) -> list[str]:
@@ -187,17 +187,17 @@ def _all(collection: Path | None, wish: _Wish, scheduler: str | None, json_: boo
     with stoppable(_GOES_ON), open_collection(collection) as col:
         if not col.tags.all(limit=1):
             raise LikewiseError(
-                "no picture has tags yet; 'likewise tag IMAGE --set TAG' or 'likewise tags import' "
-                "adds some to learn from"
+                "no picture has tags yet; add some with 'likewise tag IMAGE --set TAG' or "
+                "'likewise library tags import'"
             )
         with workers_of(None, scheduler, None) as who, progress_bar() as report:
             run = col.tags.suggest_for_all(
                 **wish._asdict(), workers=0 if who is None else who, report=report
             )
-        _tell_run(col, run, wish.above, wish.dry_run, json_)
+        _print_run(col, run, wish.above, wish.dry_run, json_)
 
 
-def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: bool) -> None:
+def _print_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: bool) -> None:
     rows = col.pictures.rows(run.found)
     if json_:
         found = [
@@ -216,16 +216,16 @@ def _tell_run(col: Collection, run: TagRun, above: float, dry_run: bool, json_: 
     for image, tags in list(run.found.items())[:_LISTED]:
         if image in rows:
             names = ", ".join(f"{printable(tag)} {sure:.0%}" for tag, sure in tags)
-            say(f"{printable(rows[image].path)}: {names}")
+            print_line(f"{printable(rows[image].path)}: {names}")
     if len(run.found) > _LISTED:
-        say(f"... and {len(run.found) - _LISTED:,} more; --json lists them all")
+        print_line(f"... and {len(run.found) - _LISTED:,} more; --json lists them all")
     if run.resumed and not run.pictures:
-        say("Nothing is left to do: no picture and no tag is new since the last run.")
+        print_line("Nothing is left to do: no picture and no tag is new since the last run.")
         return
     would = "would get" if dry_run else "got"
-    say(
+    print_line(
         f"{plural(run.pictures, 'picture')} checked: {run.tagged:,} {would} "
         f"{plural(run.tags, 'tag')} with a confidence of {above:.0%} or more"
     )
     if not run.measured:
-        say("Too few pictures are tagged to measure confidence, so none is above 50%.")
+        print_line("Too few pictures are tagged to measure confidence, so none is above 50%.")

@@ -1,4 +1,4 @@
-"""``likewise tags``: all tags with their counts, their import, and the log of changes."""
+"""``likewise library tags``: all tags with their counts, their import, and the log of changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from likewise.cli.options import (
     refuse_early_options,
     stoppable,
 )
-from likewise.cli.output import echo_json, echo_table, plural, printable, say
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
 from likewise.cli.progress import progress_bar
 
 _LISTED = 20
@@ -43,7 +43,7 @@ def list_(
         echo_json([{"tag": r.tag, "pictures": r.pictures, "sources": r.sources} for r in found])
         return
     if not found:
-        say(f"No tag begins with {prefix!r}." if prefix else "No picture has tags yet.")
+        print_line(f"No tag begins with {prefix!r}." if prefix else "No picture has tags yet.")
         return
     rows = [
         (printable(row.tag), f"{row.pictures:,}",
@@ -74,12 +74,12 @@ def import_(
         )  # fmt: skip
         return
     for where, name in done.unknown[:_LISTED]:
-        say(f"{where}: not in the collection: {printable(name)}")
+        print_line(f"{where}: not in the collection: {printable(name)}")
     if len(done.unknown) > _LISTED:
-        say(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
-    say(f"{plural(done.tags, 'tag')} for {plural(done.pictures, 'picture')}")
+        print_line(f"... and {len(done.unknown) - _LISTED:,} more; --json lists them all")
+    print_line(f"{plural(done.tags, 'tag')} for {plural(done.pictures, 'picture')}")
     if done.refused:
-        say(f"{done.refused:,} of them were rejected by hand before, and stay rejected")
+        print_line(f"{done.refused:,} of them were rejected by hand before, and stay rejected")
 
 
 @tags.command("from-folders")
@@ -101,9 +101,9 @@ def from_folders(
     if json_:
         echo_json({"changed": moved, "levels": None if off else levels, "tags": named})
     elif off:
-        say(f"{plural(moved, 'tag')} removed; folder names are no longer used")
+        print_line(f"{plural(moved, 'tag')} removed; folder names are no longer used")
     else:
-        say(f"{plural(moved, 'tag')} changed; {plural(named, 'folder name')} in use")
+        print_line(f"{plural(moved, 'tag')} changed; {plural(named, 'folder name')} in use")
 
 
 @tags.command()
@@ -121,8 +121,8 @@ def read(collection: Where = DEFAULT, json_: Json = False) -> None:
         echo_json({"pictures": found.pictures, "tags": found.tags, "problems": problems})
         return
     for path, reason in found.problems[:_LISTED]:
-        say(f"{printable(path)}: {printable(reason)}")
-    say(f"{plural(found.tags, 'keyword')} in {plural(found.pictures, 'picture')}")
+        print_line(f"{printable(path)}: {printable(reason)}")
+    print_line(f"{plural(found.tags, 'keyword')} in {plural(found.pictures, 'picture')}")
 
 
 @tags.command()
@@ -146,15 +146,15 @@ def log(
             more = f" and {len(one.pictures) - 8} more" if len(one.pictures) > 8 else ""
             said = f"{what} {', '.join(map(repr, one.tags))} for {where}{more}"
         mark = "" if one.stands else "  (undone)"
-        say(f"{one.number:>6}  {format_time(one.made)}  {printable(said)}{mark}")
+        print_line(f"{one.number:>6}  {format_time(one.made)}  {printable(said)}{mark}")
     if not found:
-        say("No tags were changed by hand yet.")
+        print_line("No tags were changed by hand yet.")
 
 
 @tags.command()
 def undo(
     number: Annotated[
-        int | None, typer.Argument(help="A line of 'likewise tags log'; default: the last.")
+        int | None, typer.Argument(help="A line of 'likewise library tags log'; default: the last.")
     ] = None,
     collection: Where = DEFAULT,
     json_: Json = False,
@@ -165,7 +165,7 @@ def undo(
     if json_:
         echo_json({"withdrawn": done})
     else:
-        say(f"Undid line {done}.")
+        print_line(f"Undid line {done}.")
 
 
 @tags.command("save")
@@ -188,10 +188,14 @@ def save(
     if json_:
         echo_json(done._asdict())
         return
-    say(
+    print_line(
         f"{plural(len(done.tagged), 'picture')} tagged {printable(done.tag)!r}, suggested for "
         f"{len(done.suggested)} more"
-        + (f" ('likewise tags undo {done.line}' undoes this)" if done.line is not None else "")
+        + (
+            f" ('likewise library tags undo {done.line}' undoes this)"
+            if done.line is not None
+            else ""
+        )
     )
 
 
@@ -219,11 +223,13 @@ def accept_all(
         echo_json({"accepted": len(right), "rejected": len(wrong), "action": action})
         return
     if done is None:
-        say(f"{printable(tag)!r} is suggested for no picture; 'likewise tag --all' suggests tags.")
+        print_line(
+            f"{printable(tag)!r} is suggested for no picture; 'likewise tag --all' suggests tags."
+        )
         return
-    say(f"{printable(tag)!r}: {len(right):,} accepted, {len(wrong):,} rejected")
+    print_line(f"{printable(tag)!r}: {len(right):,} accepted, {len(wrong):,} rejected")
     if action is not None:
-        say(f"'likewise actions undo {action}' undoes this")
+        print_line(f"'likewise library actions undo {action}' undoes this")
 
 
 @tags.command()
@@ -234,4 +240,4 @@ def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
     if json_:
         echo_json({"cleared": gone})
     else:
-        say(f"{plural(gone, 'suggestion')} removed")
+        print_line(f"{plural(gone, 'suggestion')} removed")

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.feedback_output import tell_away, tell_behind
+from likewise.cli.feedback_output import report_behind, report_unavailable
 from likewise.cli.options import Usage, picture
-from likewise.cli.output import day, echo_json, echo_table, printable, say
+from likewise.cli.output import day, echo_json, echo_table, print_line, printable
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -89,7 +89,7 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
         )  # fmt: skip
         return
     if not hits:
-        say("No hits." if len(col) else "The collection is empty.")
+        print_line("No hits." if len(col) else "The collection is empty.")
     else:
         echo_table(
             ("score", "id", "date", "path", "why"),
@@ -102,7 +102,7 @@ def print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bo
             ],
             right="rr",
         )  # fmt: skip
-    tell_behind(hits.behind)
-    tell_away(hits.away)
+    report_behind(hits.behind)
+    report_unavailable(hits.away)
     if hits.hint:
-        say(f"Note: {hits.hint}", err=True)
+        print_line(f"Note: {hits.hint}", err=True)

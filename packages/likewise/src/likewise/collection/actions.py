@@ -97,7 +97,7 @@ class Actions:
         """The action with this id."""
         row = action_tables.action(self._store, action)
         if row is None:
-            raise UnknownName(f"there is no action {action}; 'likewise actions' lists them")
+            raise UnknownName(f"there is no action {action}; 'likewise library actions' lists them")
         return _action(row, tag_tables.withdrawn_lines(self._store))
 
     def undo(self, action: int | None = None, *, report: jobs.Report = jobs.silent) -> Undone:
@@ -119,7 +119,7 @@ class Actions:
             return row
         row = action_tables.action(self._store, action)
         if row is None:
-            raise UnknownName(f"there is no action {action}; 'likewise actions' lists them")
+            raise UnknownName(f"there is no action {action}; 'likewise library actions' lists them")
         if _undone(row, withdrawn):
             raise CollectionError(f"action {action} was undone already")
         return row

@@ -202,7 +202,7 @@ class Shipping:
             there = self.pushed().get(address)
             if there is None:
                 raise CollectionError(
-                    f"nothing was pushed to {address}; 'likewise push --to {address}' does it"
+                    f"nothing was pushed to {address}; 'likewise admin push --to {address}' does it"
                 )
             if first is not None:
                 self._check_first(first, there, address)

@@ -1,4 +1,4 @@
-"""Labelled pictures in folders, one folder a class: what ``likewise evaluate folders`` reads.
+"""Labelled pictures in folders, one per class, for ``likewise evaluate dataset folders``.
 
 The layout is CLASS/picture or PART/CLASS/picture, told apart by depth alone.  Rows are sorted by
 part, class and name.

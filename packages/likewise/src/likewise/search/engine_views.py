@@ -183,7 +183,7 @@ class EngineSearch:
                 return  # something was sent meanwhile, perhaps a removal: counted the next time
             raise EngineRefused(
                 f"{address} holds {there:,} of the {due:,} pictures it was sent in "
-                f"{local.space.name!r}; 'likewise push --to {address}' sends what is missing"
+                f"{local.space.name!r}; 'likewise admin push --to {address}' sends what is missing"
             )
         self._whole.add(name)
 

@@ -254,7 +254,7 @@ def check_fits(model: Model, space: S | None) -> S:
         raise CollectionError(
             f"{model.kind} {model.name!r} was learned with generation {model.generation} of space "
             f"{model.space!r}, which is at {space.generation} now; learn it again: "
-            f"likewise learn --{model.kind} --space {model.space} --name {model.name}"
+            f"likewise models learn --{model.kind} --space {model.space} --name {model.name}"
         )
     return space
 

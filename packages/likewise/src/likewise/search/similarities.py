@@ -23,7 +23,7 @@ DEFAULT = "default"
 IN_USE = "profile_in_use"
 """The setting that says which profile ``default`` means."""
 _ON_REQUEST = ("words", "holistic", "deep", "deep-dense", "look", "deep-words", "psc", "vlad")
-"""Spaces that ``likewise space add`` makes by their name alone."""
+"""Spaces that ``likewise admin spaces add`` makes by their name alone."""
 _BY_NETWORK = ("deep", "deep-dense", "look", "deep-words")
 """Those of them that need the network."""
 _LONGEST_NAME = 40
@@ -325,10 +325,10 @@ def check_new_name(store: Store, name: str, kind: str = "profile") -> None:
 def _how_to_make(name: str) -> str:
     """Say how to make a space that this collection does not have yet."""
     if name == "both":
-        return " yet: likewise space add words makes it"
+        return " yet: likewise admin spaces add words makes it"
     if name not in _ON_REQUEST:
         return ""
-    made = f"likewise space add {name} makes it"
+    made = f"likewise admin spaces add {name} makes it"
     if name in _BY_NETWORK:
         from likewise.vision.deep.network import can_run, what_it_needs
 

@@ -68,8 +68,8 @@ _HEADERS = (
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
 )
 _NOT_LET_IN = (
-    "this needs an address that 'likewise open', 'likewise serve' or 'likewise link' printed (it "
-    "works once), or a key as a bearer token; 'likewise link' prints a new address"
+    "sign in with an address that 'likewise open', 'serve' or 'admin link' printed "
+    "(it works once), or send a key as a bearer token; 'likewise admin link' prints a new address"
 )
 _NO_SUCH_KEY = "this key opens nothing here; it may be mistyped, or revoked: ask who gave it to you"
 """Whatever is wrong with it: who guesses learns nothing."""
@@ -77,7 +77,7 @@ _KEY_IN_ADDRESS = (
     "a key does not belong into an address, where browsers and proxies keep it: sign in with it, "
     "and have it revoked if others could read the address"
 )
-_USED = "this address was used already or is too old; 'likewise link' prints a new one"
+_USED = "this address was used already or is too old; 'likewise admin link' prints a new one"
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

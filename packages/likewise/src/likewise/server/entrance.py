@@ -61,7 +61,9 @@ def not_let_in(
     Where sessions do not last, there is no secret to make another address with.
     """
     place = "" if collection is None else f" -C {shlex.quote(str(collection))}"
-    way = _COMMAND.format(command=escape(f"likewise link{place}")) if lasting else _START_AGAIN
+    way = (
+        _COMMAND.format(command=escape(f"likewise admin link{place}")) if lasting else _START_AGAIN
+    )
     here = collection is not None
     # Who sits at the machine has its terminal; who does not has a key.
     key = _KEY.format(label="Or sign in with a key:" if here else "Sign in with your key:")

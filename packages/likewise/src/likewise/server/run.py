@@ -36,7 +36,7 @@ class Address:
     """Where a server listens, and how to get in.
 
     ``lasting``: a browser that was let in stays so when the server is started again.  ``can_link``:
-    ``likewise link`` finds this server.  ``browser_url`` is for a browser that is started here.
+    ``likewise admin link`` finds this server.  ``browser_url`` is for a browser started here.
     """
 
     url: str

@@ -2,8 +2,8 @@
 
 A browser's cookie and a one-time address (its *ticket*) are each a time, a random number and a
 keyed hash of both; nothing about them is stored.  Whoever can read the secret, which is the owner
-of the collection, can make either: so ``likewise link`` needs no talk with the running server.  A
-new secret ends every session at once, in a server that runs too, since the file is looked at on
+of the collection, can make either: ``likewise admin link`` need not ask the running server.  A new
+secret ends every session at once, in a server that runs too, since the file is looked at on
 every request.  Backups copy what the catalog names, which the secret is not.
 
 A session that began with a named key bears its number and lasts no longer than the key: each
@@ -30,7 +30,7 @@ LASTS = 365 * 86_400
 """Seconds a session lasts after the last renewal."""
 RENEWED_AFTER = 30 * 86_400
 TICKET_LASTS = 3_600
-"""Seconds within which an address of ``likewise link`` must be opened."""
+"""Seconds within which an address of ``likewise admin link`` must be opened."""
 _SIGNED = re.compile(
     r"([0-9a-f]{1,12})\.([0-9a-f]{32})(?:\.(k[0-9a-f]{1,8}|s))?\.([0-9a-f]{48})", re.ASCII
 )

@@ -208,7 +208,7 @@ class FittedKind(Space):
 
     def verify(self) -> Iterable[str]:
         if "fit" not in self.files:
-            yield f"what space {self.name!r} has learned is not named; run likewise retrain"
+            yield f"what space {self.name!r} has learned is not named; run likewise models retrain"
             return
         FittedSpace.open(self.root / self.files["fit"])
 
@@ -253,4 +253,4 @@ def _open_fit(path: str) -> FittedSpace:
     try:
         return FittedSpace.open(path)
     except (OSError, DamagedFile) as error:
-        raise DamagedCollection(f"{path}: {error}; run likewise retrain") from error
+        raise DamagedCollection(f"{path}: {error}; run likewise models retrain") from error

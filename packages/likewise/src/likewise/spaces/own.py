@@ -31,7 +31,7 @@ class OwnSpace(Space):
         return FORMATS[recipe["kind"]]
 
     def how_to_get(self) -> str:
-        return f"give it one: likewise space fill {self.name}"
+        return f"give it one: likewise admin spaces fill {self.name}"
 
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
         raise CollectionError(

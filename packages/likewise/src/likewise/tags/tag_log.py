@@ -107,7 +107,8 @@ def withdraw(store: Store, number: int | None) -> TagLine:
             raise CollectionError("nothing was said about tags that could be taken back")
         if line is None:
             raise CollectionError(
-                f"line {number} is no word about tags that stands; 'likewise tags log' lists them"
+                f"line {number} is no word about tags that stands; "
+                "'likewise library tags log' lists them"
             )
         withdraw_within(c, store, line)
     return line

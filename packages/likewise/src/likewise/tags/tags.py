@@ -277,7 +277,7 @@ class Tags:
             close = near(lost, [row.tag for row in every])
             meant = f"; is it {' or '.join(map(repr, close))}?" if close else ""
             raise UnknownName(
-                f"no picture has the tag {lost!r}{meant or '; likewise tags lists them'}"
+                f"no picture has the tag {lost!r}{meant or '; likewise library tags lists them'}"
             )
 
     # -- suggestions ------------------------------------------------------------------------

@@ -233,7 +233,7 @@ class _TypedSearch:
         if not any(one.text_rank is not None and one.generation for one in self._spaces.values()):
             from likewise.vision.deep.network import can_run, what_it_needs
 
-            command = "likewise space add deep-dense"
+            command = "likewise admin spaces add deep-dense"
             # The space alone would stay empty where the network that fills it cannot run.
             first = "" if can_run() else f"{what_it_needs()}, then "
             return f"{ONLY_WRITTEN}; to find pictures by meaning: {first}{command}"

@@ -1,5 +1,5 @@
 // Pictures at places, on one canvas: pan, zoom, pick, lasso.  It knows nothing of servers or views:
-// the served page and the page that ``likewise map`` writes both draw their map with it, so that
+// the served page and the page that ``likewise models map`` writes both draw their map with it, so that
 // this file imports nothing.
 //
 // Smooth at 50,000 pictures because of what is not drawn: the plane is cut into cells as large as a
