@@ -22,6 +22,7 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.index.report import Setting, term_counts, word_chances
+from benchmarks.readers.records import data_root
 from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.collection.collection import Collection
@@ -29,7 +30,6 @@ from likewise.images.decode import ImageInfo
 from likewise.spaces import rows as space_rows
 from likewise_methods.coding.bow import BagOfWords
 from likewise_methods.coding.vocabulary import Vocabulary
-from likewise_methods.evaluation.datasets import data_root
 
 SETS = {
     "oxford1k": "oxford1k/images/*.jpg",

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from benchmarks import harness
 from benchmarks.readers.corel import read_corel1k
+from benchmarks.readers.records import data_root
 from benchmarks.readers.tasks import read_task
 from likewise.catalog.segments import SPARSE
 from likewise.errors import InvalidInput
@@ -34,7 +35,6 @@ from likewise.vision.deep.projection import Projection
 from likewise.vision.local import SIFT
 from likewise_methods.coding.bow import BagOfWords, Weighting
 from likewise_methods.coding.vocabulary import Vocabulary
-from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.evaluation.protocols import leave_one_out
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 

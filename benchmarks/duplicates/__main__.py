@@ -22,8 +22,8 @@ import numpy as np
 from PIL import Image, ImageEnhance, ImageOps
 
 from benchmarks.harness import Report
+from benchmarks.readers.records import data_root
 from likewise.collection.collection import Collection
-from likewise_methods.evaluation.datasets import data_root
 
 Sort = Callable[[Image.Image, np.random.Generator], Image.Image]
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from benchmarks.harness import cache_dir
+from benchmarks.readers.records import data_root
 from likewise.images.decode import decode
-from likewise_methods.evaluation.datasets import data_root
 
 LARGE = (4000, 3000)
 ENCODED = 25

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from benchmarks.readers.folders import read_folders
+from benchmarks.readers.records import data_root
 from benchmarks.solis import data as solis_data
 from likewise.images.decode import decode
-from likewise_methods.evaluation.datasets import data_root
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

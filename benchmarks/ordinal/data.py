@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.readers.comparisons import read_material_appearance, read_music_aset400, read_zappos
-from likewise_methods.evaluation.datasets import data_root
+from benchmarks.readers.records import data_root
 from likewise_methods.ordinal.objective import squares
 
 Rows = NDArray[np.int32]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from benchmarks.readers.records import data_root
 from benchmarks.readers.report import survey
-from likewise_methods.evaluation import data_root
 
 
 def main() -> int:

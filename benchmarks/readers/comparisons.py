@@ -23,6 +23,7 @@ from benchmarks.readers.files import (
 )
 from benchmarks.readers.mat5 import read_mat5
 from benchmarks.readers.mat73 import read_mat73
+from benchmarks.readers.records import Comparisons
 from benchmarks.readers.triplets import (
     check_triplets,
     count_objects,
@@ -33,7 +34,6 @@ from benchmarks.readers.triplets import (
     read_json,
 )
 from likewise.errors import DatasetError
-from likewise_methods.evaluation.datasets import Comparisons
 from likewise_methods.validation import one_of
 
 _LIGHTINGS = {

@@ -20,8 +20,8 @@ from scipy import sparse
 
 from benchmarks.readers.files import Catalogue, first_missing, need_folder, read_lines, whole_number
 from benchmarks.readers.mat5 import read_mat5
+from benchmarks.readers.records import FeatureTable
 from likewise.errors import DatasetError
-from likewise_methods.evaluation.datasets import FeatureTable
 
 LAYOUT = (
     "train/nXXXXXXXX.sbow.mat, val/val.NNNN.sbow.mat with "

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from benchmarks.readers.arff import Arff, read_arff
 from benchmarks.readers.files import need_folder, read_bytes
+from benchmarks.readers.records import FeatureTable
 from likewise.errors import DatasetError, InvalidInput
-from likewise_methods.evaluation.datasets import FeatureTable
 
 LAYOUT = (
     "NAME.xml beside NAME-train.arff and NAME-test.arff, or one NAME.arff; each may be called "

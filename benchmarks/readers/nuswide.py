@@ -26,8 +26,8 @@ from benchmarks.readers.files import (
     whole_number,
 )
 from benchmarks.readers.numbers import read_table
+from benchmarks.readers.records import FeatureTable
 from likewise.errors import DatasetError, InvalidInput
-from likewise_methods.evaluation.datasets import FeatureTable
 
 BLOCKS = ("CH", "CM55", "CORR", "EDH", "WT", "BoW")
 

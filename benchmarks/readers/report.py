@@ -14,13 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks.readers.records import Comparisons, FeatureTable
 from likewise.errors import DatasetError
-from likewise_methods.evaluation.datasets import (
-    Comparisons,
-    FeatureTable,
-    LabelledImages,
-    RetrievalSet,
-)
+from likewise_methods.evaluation.datasets import LabelledImages, RetrievalSet
 
 Record = LabelledImages | RetrievalSet | FeatureTable | Comparisons
 
@@ -76,7 +72,7 @@ def survey(root: str | os.PathLike[str]) -> list[Row]:
 
     See Also
     --------
-    likewise_methods.evaluation.data_root : where it is looked for.
+    benchmarks.readers.records.data_root : where it is looked for.
     """
     base = Path(root)
     if not base.is_dir():

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.readers.files import read_lines
+from benchmarks.readers.records import FeatureTable
 from likewise.errors import DatasetError
-from likewise_methods.evaluation.datasets import FeatureTable
 
 LAYOUT = "car.data with lines buying,maint,doors,persons,lug_boot,safety,class"
 CLASSES = ("unacc", "acc", "good", "vgood")

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from benchmarks.readers.mulan import read_mulan
+from benchmarks.readers.records import data_root
 from benchmarks.s3ml.uci import Table, error, labelled
-from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.s3ml.lrml import LRML
 from likewise_methods.s3ml.s3ml import S3ML
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from benchmarks.readers.folders import read_folders
+from benchmarks.readers.records import data_root
 from likewise.errors import DatasetError
 from likewise.images.decode import decode
 from likewise.vision.holistic import N_HOLISTIC, Holistic
-from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.neighbours.container import open_arrays, save_arrays
 
 Floats = NDArray[np.float32]

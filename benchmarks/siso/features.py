@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from benchmarks.readers.folders import read_folders
+from benchmarks.readers.records import data_root
 from benchmarks.siso.data import in_turn
 from likewise.images.decode import Picture, decode
 from likewise.vision.deep.network import is_installed
@@ -22,7 +23,6 @@ from likewise.vision.holistic import Holistic
 from likewise.vision.local import DenseSIFT
 from likewise_methods.coding.bow import count
 from likewise_methods.coding.vocabulary import Vocabulary
-from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 N_WORDS = 1000

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 import likewise_methods
 from benchmarks import harness
+from benchmarks.metrics import annotation_at, flat_cost, label_map
 from benchmarks.siso.methods import METHODS, Method, Settings
 from benchmarks.siso.sets import Task
-from likewise_methods.evaluation.metrics import annotation_at, flat_cost, label_map
 
 Row = dict[str, Any]
 SHARES = (0.1, 0.3, 0.5, 0.7, 1.0)

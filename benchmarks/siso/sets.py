@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from benchmarks.readers.ilsvrc import read_ilsvrc2010
 from benchmarks.readers.mulan import read_mulan
 from benchmarks.readers.nuswide import read_nuswide, read_nuswide_lite
+from benchmarks.readers.records import FeatureTable, data_root
 from benchmarks.siso.features import cifar_rows, why_not
 from likewise.errors import DatasetError
-from likewise_methods.evaluation.datasets import FeatureTable, data_root
 from likewise_methods.siso.inputs import dense
 
 # Training and test pictures of CIFAR-10: codes over wide rows take several times as long.

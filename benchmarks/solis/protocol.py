@@ -9,7 +9,7 @@ Whatever a method returns, it is judged here, from the scores it gives to the re
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.solis.data import Bags
+from likewise_methods.errors import InvalidInput
 from likewise_methods.evaluation.metrics import average_precision
 from likewise_methods.solis.margin_kernels import moments, new_work
-from likewise_methods.solis.rows import as_rows
-from likewise_methods.solis.triplets import protocol_triplets, triplets_from_labels
+from likewise_methods.solis.rows import Triplets, as_rows
+from likewise_methods.solis.triplets import triplets_from_labels
+from likewise_methods.validation import generator, whole
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -154,3 +156,77 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     start = time.thread_time()
     found = call()
     return found, time.thread_time() - start
+
+
+def protocol_triplets(
+    positives: Sequence[int],
+    negatives: Sequence[int],
+    *,
+    left_out: Collection[int] = (),
+    n_positives: int | None = None,
+    n_negatives: int | None = None,
+    random_state: Any = None,
+) -> Triplets:
+    """The Oxford protocol: every ordered pair of positives with every negative, shuffled.
+
+    7 positives and 500 negatives in the paper: 7 x 6 x 500 = 21,000 triplets.
+
+    Parameters
+    ----------
+    positives, negatives : sequence of int
+        Rows of pictures that are alike, and of others.
+    left_out : collection of int, optional
+        Rows that never appear (junk and query pictures).
+    n_positives, n_negatives : int, optional
+        Draw that many first.
+    random_state : int, Generator or None, default=None
+        Draws and shuffles.
+
+    Returns
+    -------
+    int64 array of shape (n, 3)
+        Rows: anchor, nearer, farther.
+
+    See Also
+    --------
+    triplets_from_labels : from classes.
+    SOLIS : learns from them.
+
+    References
+    ----------
+    X. Gao et al.: Sparse online learning of image similarity.  ACM Transactions on Intelligent
+    Systems and Technology 8(5):64, 2017.
+
+    Examples
+    --------
+    >>> len(protocol_triplets(range(9), range(9, 40), left_out={0}, n_positives=7, n_negatives=20))
+    840
+    """
+    rng = generator(random_state)
+    out = set(left_out)
+    good, bad = (
+        _draw_rows(sorted(set(rows) - out), size, name, rng)
+        for rows, size, name in (
+            (positives, n_positives, "positives"),
+            (negatives, n_negatives, "negatives"),
+        )
+    )
+    if set(good.tolist()) & set(bad.tolist()):
+        raise InvalidInput("positives and negatives share pictures")
+    if len(good) < 2 or not len(bad):
+        raise InvalidInput(
+            f"{len(good)} positives and {len(bad)} negatives; at least 2 and 1 expected"
+        )
+    a, p, n = np.meshgrid(good, good, bad, indexing="ij")
+    made = np.stack([a.ravel(), p.ravel(), n.ravel()], axis=1)
+    made = made[made[:, 0] != made[:, 1]]
+    return np.ascontiguousarray(rng.permutation(made), np.int64)
+
+
+def _draw_rows(rows: list[int], size: int | None, name: str, rng: np.random.Generator) -> Any:
+    found = np.asarray(rows, np.int64)
+    if size is None:
+        return found
+    if whole(size, f"n_{name}", 1) > len(found):
+        raise InvalidInput(f"n_{name} is {size}, but there are {len(found)} {name}")
+    return rng.choice(found, size, replace=False)

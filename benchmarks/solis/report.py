@@ -26,7 +26,7 @@ from benchmarks.solis.gaps import ONE_A_GROUP, ONE_FOR_ALL, gap_rows
 from benchmarks.solis.protocol import Draw, draws, shared_draws
 from benchmarks.solis.table import Table, compare
 from benchmarks.solis.tuning import Tuned, tune_all
-from likewise_methods.solis.fixed import posting_cost
+from likewise_methods.solis.solis import posting_cost
 
 Row = dict[str, object]
 

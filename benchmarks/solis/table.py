@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.solis.idf import IdfWeights
 from benchmarks.solis.methods import RIVALS, fused, linear_svm, rival_value, rocchio, solis
 from benchmarks.solis.protocol import METHODS, Draw, timed
 from benchmarks.solis.tuning import WORKERS, Tuned
 from likewise_methods.index.inverted import InvertedIndex
-from likewise_methods.solis.fixed import IdfWeights
 
 Row = dict[str, object]
 Made = list[tuple[str, float, Row]]

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.readers.corel import read_corel1k
 from benchmarks.readers.oxford import read_oxford
+from benchmarks.readers.records import data_root
 from likewise.images.decode import decode
 from likewise.vision.local import SIFT, root_sift
 from likewise.vision.pixels import grey
 from likewise_methods.coding.bow import BagOfWords, count
 from likewise_methods.coding.vocabulary import Assignment, Vocabulary
-from likewise_methods.evaluation.datasets import RetrievalQuery, data_root
+from likewise_methods.evaluation.datasets import RetrievalQuery
 from likewise_methods.evaluation.protocols import evaluate, leave_one_out, positives_in_turn
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise_methods.neighbours.exact import Exact

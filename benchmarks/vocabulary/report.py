@@ -18,13 +18,14 @@ from sklearn.cluster import MiniBatchKMeans
 
 from benchmarks import harness
 from benchmarks.readers.oxford import read_oxford
+from benchmarks.readers.records import data_root
 from benchmarks.vocabulary.adding import adding
 from benchmarks.vocabulary.exact_kmeans import exact_kmeans
 from likewise.images.decode import decode
 from likewise.vision.local import SIFT
 from likewise_methods.coding.bow import BagOfWords, Weighting, count
 from likewise_methods.coding.vocabulary import Vocabulary
-from likewise_methods.evaluation.datasets import RetrievalQuery, RetrievalSet, data_root
+from likewise_methods.evaluation.datasets import RetrievalQuery, RetrievalSet
 from likewise_methods.evaluation.protocols import evaluate, positives_in_turn
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise_methods.neighbours.exact import Exact

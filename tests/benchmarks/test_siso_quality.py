@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from benchmarks.metrics import label_map
+from benchmarks.readers.records import FeatureTable
 from benchmarks.siso import features as siso_features
 from benchmarks.siso import report as siso
 from benchmarks.siso import runs as siso_runs
@@ -18,8 +20,6 @@ from benchmarks.siso.methods import METHODS, N_SETTINGS, said
 from benchmarks.siso.results import Results, by_share, scorings, with_all, write_runs
 from benchmarks.siso.runs import SEEDS, SHARES, chosen, rows_of, run, scored, tune, tuning_size
 from benchmarks.siso.sets import Task
-from likewise_methods.evaluation.datasets import FeatureTable
-from likewise_methods.evaluation.metrics import label_map
 from tests.benchmarks.readers.test_readers_ilsvrc import write_meta, write_sbow
 
 

@@ -20,8 +20,7 @@ from benchmarks.solis.protocol import METHODS, Draw, draws, shared_draws
 from benchmarks.solis.speed import numpy_ada
 from benchmarks.solis.table import Table, compare, learnt
 from benchmarks.solis.tuning import SLACK, TIE, Choice, Tuned, climb, tune_solis
-from likewise_methods.solis.fixed import posting_cost
-from likewise_methods.solis.solis import SOLIS
+from likewise_methods.solis.solis import SOLIS, posting_cost
 from likewise_methods.solis.triplets import triplets_from_labels
 
 

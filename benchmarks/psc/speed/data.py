@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.readers.oxford import read_oxford
+from benchmarks.readers.records import data_root
 from benchmarks.vocabulary.report import descriptors
-from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.psc.product_coder import ProductSparseCoder
 
 Floats = NDArray[np.float64]

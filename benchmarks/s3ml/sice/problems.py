@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.readers.corel import read_corel1k
+from benchmarks.readers.records import data_root
 from likewise.errors import DatasetError
 from likewise.images.decode import decode
 from likewise.vision.holistic import colour_moments
-from likewise_methods.evaluation.datasets import data_root
 
 # A name, S, and l1.
 Named = tuple[str, Any, float]

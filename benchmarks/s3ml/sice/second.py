@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks import harness
 from benchmarks.readers.mulan import read_mulan
+from benchmarks.readers.records import data_root
 from benchmarks.s3ml.sice.problems import Named, moments
-from likewise_methods.evaluation.datasets import data_root
 
 SEED = 20261118
 # Shares of pairs above l1, and the least l1, as these are correlations.

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import harness
+from benchmarks.readers.records import data_root
 from benchmarks.siso.data import Tagged, enlarged, in_turn
 from likewise.errors import DatasetError, LikewiseError
 from likewise_cuda.device import why_not
 from likewise_cuda.solve import on_device
-from likewise_methods.evaluation.datasets import data_root
 from likewise_methods.neighbours.container import open_arrays, save_arrays
 from likewise_methods.siso.solver.dictionary import Dictionary
 

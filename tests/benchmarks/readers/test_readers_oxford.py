@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from benchmarks.readers.oxford import read_oxford
-from likewise_methods.evaluation.datasets import data_root
+from benchmarks.readers.records import data_root
 from likewise_methods.evaluation.protocols import evaluate
 from tests.benchmarks.readers.test_readers_support import development, grow, refusal
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.readers.records import data_root
 from benchmarks.readers.report import READERS, survey
-from likewise_methods.evaluation.datasets import data_root
 from tests.benchmarks.readers.test_readers_support import grow, refusal
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.readers.records import data_root
 from likewise.errors import DatasetError
-from likewise_methods.evaluation.datasets import data_root
 
 
 def development(name: str) -> Path:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from likewise_methods.solis.fixed import IdfWeights
 from likewise_methods.solis.lego import LEGO
 from likewise_methods.solis.oasis import OASIS
 from likewise_methods.solis.qpao import QPAO
@@ -30,7 +29,6 @@ LEARNERS: dict[str, Any] = {
     "LEGO": LEGO(eta=0.2, low=0.8, high=1.2),
     "LEGO full": LEGO(eta=0.2, low=0.8, high=1.2, form="full"),
     "QPAO": QPAO(C=1.0),
-    "idf squared": IdfWeights(2),
 }
 
 

@@ -11,10 +11,10 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.solis.fixed import IdfWeights, posting_cost
 from likewise_methods.solis.lego import LEGO
 from likewise_methods.solis.oasis import OASIS
 from likewise_methods.solis.qpao import QPAO
+from likewise_methods.solis.solis import posting_cost
 from tests.methods.solis import reference
 from tests.methods.solis.data import collection, triplets_of
 
@@ -153,25 +153,10 @@ def test_batch_learners_say_when_they_stop_short() -> None:
 def test_batch_learners_change_from_their_start() -> None:
     quadratic = QPAO(tol=0.1).fit(X, TRIPLETS)
     assert quadratic.changed_ == 1 - quadratic.sparsity_ > 0
-    idf = IdfWeights().fit(X)
-    assert idf.changed_ == np.mean(idf.weights_ != 1)
-    assert quadratic.scales_ == idf.scales_ == {}
+    assert quadratic.scales_ == {}
 
 
-def test_fixed_weights() -> None:
-    idf = np.zeros(X.shape[1])
-    df = (X != 0).sum(axis=0)
-    idf[df > 0] = np.log(len(X) / df[df > 0])
-    for power in (1, 2):
-        np.testing.assert_allclose(IdfWeights(power).fit(X).weights_, idf**power)
-    flat = IdfWeights(0).fit(X)
-    np.testing.assert_allclose(flat.similarity(X, X), X @ X.T, atol=1e-12)
-    grown = IdfWeights().partial_fit(X[:10], None).partial_fit(X[10:], None)
-    np.testing.assert_array_equal(grown.weights_, IdfWeights().fit(X).weights_)
-    with pytest.raises(InvalidInput, match="power is 3"):
-        IdfWeights(3).fit(X)
-    with pytest.raises(InvalidInput, match="39 columns"):
-        IdfWeights().fit(X).partial_fit(X[:, :39])
+def test_posting_cost() -> None:
     cost = posting_cost(X)
-    assert cost[df > 0].mean() == pytest.approx(1)
+    assert cost[(X != 0).any(axis=0)].mean() == pytest.approx(1)
     assert posting_cost(np.zeros((2, 3))).tolist() == [1, 1, 1]

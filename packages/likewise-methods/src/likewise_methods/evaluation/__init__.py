@@ -5,24 +5,15 @@ from typing import TYPE_CHECKING
 from likewise_methods.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from likewise_methods.evaluation.datasets import Comparisons as Comparisons
-    from likewise_methods.evaluation.datasets import FeatureTable as FeatureTable
     from likewise_methods.evaluation.datasets import LabelledImages as LabelledImages
     from likewise_methods.evaluation.datasets import RetrievalQuery as RetrievalQuery
     from likewise_methods.evaluation.datasets import RetrievalSet as RetrievalSet
-    from likewise_methods.evaluation.datasets import data_root as data_root
     from likewise_methods.evaluation.intervals import UNTESTED as UNTESTED
     from likewise_methods.evaluation.intervals import Interval as Interval
     from likewise_methods.evaluation.intervals import Spread as Spread
     from likewise_methods.evaluation.intervals import mean_interval as mean_interval
     from likewise_methods.evaluation.intervals import wilson as wilson
-    from likewise_methods.evaluation.metrics import AnnotationScores as AnnotationScores
-    from likewise_methods.evaluation.metrics import annotation_at as annotation_at
     from likewise_methods.evaluation.metrics import average_precision as average_precision
-    from likewise_methods.evaluation.metrics import average_precision_at as average_precision_at
-    from likewise_methods.evaluation.metrics import flat_cost as flat_cost
-    from likewise_methods.evaluation.metrics import label_map as label_map
-    from likewise_methods.evaluation.metrics import mean_average_precision as mean_average_precision
     from likewise_methods.evaluation.metrics import precision_at as precision_at
     from likewise_methods.evaluation.metrics import recall_at as recall_at
     from likewise_methods.evaluation.metrics import relevance as relevance
@@ -37,22 +28,13 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "datasets": [
-            "Comparisons",
-            "FeatureTable",
             "LabelledImages",
             "RetrievalQuery",
             "RetrievalSet",
-            "data_root",
         ],
         "intervals": ["Interval", "Spread", "UNTESTED", "mean_interval", "wilson"],
         "metrics": [
-            "AnnotationScores",
-            "annotation_at",
             "average_precision",
-            "average_precision_at",
-            "flat_cost",
-            "label_map",
-            "mean_average_precision",
             "precision_at",
             "recall_at",
             "relevance",

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from likewise_methods.solis.expansion import QueryRule as QueryRule
     from likewise_methods.solis.expansion import expand as expand
     from likewise_methods.solis.expansion import own_share as own_share
-    from likewise_methods.solis.fixed import IdfWeights as IdfWeights
-    from likewise_methods.solis.fixed import posting_cost as posting_cost
     from likewise_methods.solis.judging import DELTA as DELTA
     from likewise_methods.solis.judging import ETA as ETA
     from likewise_methods.solis.judging import JUDGEMENT_REACH as JUDGEMENT_REACH
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
     from likewise_methods.solis.qpao import QPAO as QPAO
     from likewise_methods.solis.rows import PEAK as PEAK
     from likewise_methods.solis.solis import SOLIS as SOLIS
-    from likewise_methods.solis.triplets import Conflicts as Conflicts
-    from likewise_methods.solis.triplets import count_conflicts as count_conflicts
-    from likewise_methods.solis.triplets import protocol_triplets as protocol_triplets
+    from likewise_methods.solis.solis import posting_cost as posting_cost
     from likewise_methods.solis.triplets import triplets_from_labels as triplets_from_labels
     from likewise_methods.solis.triplets import triplets_from_pairs as triplets_from_pairs
     from likewise_methods.solis.tuning import Trial as Trial
@@ -42,7 +38,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "expansion": ["QueryRule", "expand", "own_share"],
-        "fixed": ["IdfWeights", "posting_cost"],
         "judging": [
             "DELTA",
             "ETA",
@@ -62,11 +57,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "oasis": ["OASIS"],
         "qpao": ["QPAO"],
         "rows": ["PEAK"],
-        "solis": ["SOLIS"],
+        "solis": ["SOLIS", "posting_cost"],
         "triplets": [
-            "Conflicts",
-            "count_conflicts",
-            "protocol_triplets",
             "triplets_from_labels",
             "triplets_from_pairs",
         ],

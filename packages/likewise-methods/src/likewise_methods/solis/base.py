@@ -31,8 +31,7 @@ class WeightedSimilarity(Estimator, ABC):
     Every learner has ``weights_``, ``sparsity_``, ``changed_``, ``scales_`` (what was measured or
     used; empty where nothing is measured) and ``n_features_in_``.  Batch learners (QPAO, LMNN) have
     no ``partial_fit``, ``save`` or ``open``, no ``n_rounds_``, ``n_losses_``, ``n_skipped_`` or
-    ``touched_``; they have ``objective_`` and ``n_iter_``.  IdfWeights has ``partial_fit``, and
-    otherwise none of these.
+    ``touched_``; they have ``objective_`` and ``n_iter_``.
     """
 
     n_features_in_: int

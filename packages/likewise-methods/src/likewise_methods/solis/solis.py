@@ -18,7 +18,7 @@ from likewise_methods.kernels import prefer_numpy
 from likewise_methods.solis import few
 from likewise_methods.solis.base import OnlineLearner, Saved, scatter
 from likewise_methods.solis.margin_kernels import new_work
-from likewise_methods.solis.rows import PEAK, Floats, Triplets, costs
+from likewise_methods.solis.rows import PEAK, Floats, Triplets, as_rows, costs
 from likewise_methods.solis.scales import STEP_SIZES, measured_scales
 from likewise_methods.solis.solis_kernels import (
     ALL,
@@ -447,3 +447,40 @@ def _rule(given: dict[str, Any], scales: dict[str, float]) -> Rule:
         clock=clock,
         skip_empty=given["skip_empty"],
     )
+
+
+def posting_cost(X: Any) -> Floats:
+    """A ``word_cost`` for SOLIS: document frequency over its mean among the words that occur.
+
+    A word costs a search as many postings as there are pictures with it, so this puts the
+    penalty where postings are.  A word not seen yet is taken to be in one picture.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, words)
+        Rows of the pictures that are searched.
+
+    Returns
+    -------
+    array of shape (words,)
+        Costs, 1 on average among the words that occur.
+
+    See Also
+    --------
+    SOLIS : takes it as ``word_cost``.
+
+    References
+    ----------
+    docs/methods/solis.md, (4).
+
+    Examples
+    --------
+    >>> posting_cost(np.array([[1.0, 1, 0], [1, 0, 0]])).round(3).tolist()
+    [1.333, 0.667, 0.667]
+    """
+    rows = as_rows(X)
+    df: NDArray[np.int64] = np.bincount(rows.words, minlength=rows.width)
+    present = df > 0
+    if not present.any():
+        return np.ones(rows.width)
+    return np.asarray(np.maximum(df, 1) / df[present].mean())

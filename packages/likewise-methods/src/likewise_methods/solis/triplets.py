@@ -1,17 +1,13 @@
-"""Triplets from what is known: class labels, pairs, or the Oxford protocol; and how they conflict.
-
-Every builder gives an int64 array (n, 3) of rows: anchor, nearer, farther.
-"""
+"""Make triplets from class labels or from pairs: int64 arrays (n, 3) of anchor, nearer, farther."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.solis.rows import Triplets, as_triplets
+from likewise_methods.solis.rows import Triplets
 from likewise_methods.validation import as_array, check_seed, generator, whole
 
 
@@ -38,8 +34,6 @@ def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Tripl
     See Also
     --------
     triplets_from_pairs : from pairs that are alike or not.
-    protocol_triplets : those of the Oxford protocol.
-    count_conflicts : what triplets contradict each other.
 
     Examples
     --------
@@ -105,7 +99,6 @@ def triplets_from_pairs(
     See Also
     --------
     triplets_from_labels : from classes.
-    count_conflicts : what triplets contradict each other.
 
     Examples
     --------
@@ -153,133 +146,3 @@ def triplets_from_pairs(
     which = np.searchsorted(ends, flat, "right")
     other = low[which] + flat - (ends[which] - counts[which])
     return np.column_stack([near[which], far[other, 1]])
-
-
-def protocol_triplets(
-    positives: Sequence[int],
-    negatives: Sequence[int],
-    *,
-    left_out: Collection[int] = (),
-    n_positives: int | None = None,
-    n_negatives: int | None = None,
-    random_state: Any = None,
-) -> Triplets:
-    """The Oxford protocol: every ordered pair of positives with every negative, shuffled.
-
-    7 positives and 500 negatives in the paper: 7 x 6 x 500 = 21,000 triplets.
-
-    Parameters
-    ----------
-    positives, negatives : sequence of int
-        Rows of pictures that are alike, and of others.
-    left_out : collection of int, optional
-        Rows that never appear (junk and query pictures).
-    n_positives, n_negatives : int, optional
-        Draw that many first.
-    random_state : int, Generator or None, default=None
-        Draws and shuffles.
-
-    Returns
-    -------
-    int64 array of shape (n, 3)
-        Rows: anchor, nearer, farther.
-
-    See Also
-    --------
-    triplets_from_labels : from classes.
-    SOLIS : learns from them.
-
-    References
-    ----------
-    X. Gao et al.: Sparse online learning of image similarity.  ACM Transactions on Intelligent
-    Systems and Technology 8(5):64, 2017.
-
-    Examples
-    --------
-    >>> len(protocol_triplets(range(9), range(9, 40), left_out={0}, n_positives=7, n_negatives=20))
-    840
-    """
-    rng = generator(random_state)
-    out = set(left_out)
-    good, bad = (
-        _draw_rows(sorted(set(rows) - out), size, name, rng)
-        for rows, size, name in (
-            (positives, n_positives, "positives"),
-            (negatives, n_negatives, "negatives"),
-        )
-    )
-    if set(good.tolist()) & set(bad.tolist()):
-        raise InvalidInput("positives and negatives share pictures")
-    if len(good) < 2 or not len(bad):
-        raise InvalidInput(
-            f"{len(good)} positives and {len(bad)} negatives; at least 2 and 1 expected"
-        )
-    a, p, n = np.meshgrid(good, good, bad, indexing="ij")
-    made = np.stack([a.ravel(), p.ravel(), n.ravel()], axis=1)
-    made = made[made[:, 0] != made[:, 1]]
-    return np.ascontiguousarray(rng.permutation(made), np.int64)
-
-
-def _draw_rows(rows: list[int], size: int | None, name: str, rng: np.random.Generator) -> Any:
-    found = np.asarray(rows, np.int64)
-    if size is None:
-        return found
-    if whole(size, f"n_{name}", 1) > len(found):
-        raise InvalidInput(f"n_{name} is {size}, but there are {len(found)} {name}")
-    return rng.choice(found, size, replace=False)
-
-
-class Conflicts(NamedTuple):
-    """Of a list of triplets: how many there are, repeat an earlier one, or contradict another.
-
-    Attributes
-    ----------
-    triplets : int
-        All of them.
-    duplicates : int
-        Those that repeat an earlier one.
-    contradictions : int
-        Distinct triplets (a, b, c) for which (a, c, b) is there too, counted once for both.
-    degenerate : int
-        Those that compare a picture with itself (b = c) or name the anchor again.
-
-    See Also
-    --------
-    count_conflicts : gives it.
-    """
-
-    triplets: int
-    duplicates: int
-    contradictions: int
-    degenerate: int
-
-
-def count_conflicts(triplets: Any) -> Conflicts:
-    """Count duplicates and contradictions.
-
-    Parameters
-    ----------
-    triplets : int array of shape (n, 3)
-        Rows: anchor, nearer, farther.
-
-    Returns
-    -------
-    Conflicts
-        The counts.
-
-    See Also
-    --------
-    triplets_from_labels : triplets without contradictions.
-
-    Examples
-    --------
-    >>> count_conflicts([[0, 1, 2], [0, 1, 2], [0, 2, 1], [3, 1, 1]])
-    Conflicts(triplets=4, duplicates=1, contradictions=1, degenerate=1)
-    """
-    found = as_triplets(triplets, np.iinfo(np.int64).max)
-    a, b, c = found.T
-    degenerate = int(((b == c) | (a == b) | (a == c)).sum())
-    distinct = np.unique(found, axis=0)
-    ordered = np.column_stack([distinct[:, 0], np.sort(distinct[:, 1:], axis=1)])
-    both = len(distinct) - len(np.unique(ordered, axis=0))
-    return Conflicts(len(found), len(found) - len(distinct), both, degenerate)

@@ -1,4 +1,4 @@
-"""Weights that nobody learnt: the baselines every learner has to beat, and the cost of postings."""
+"""Weights from document frequencies: the baseline that learners are compared with."""
 
 from __future__ import annotations
 
@@ -119,40 +119,3 @@ class IdfWeights(WeightedSimilarity):
 
     def _start_weight(self) -> float:
         return 1.0
-
-
-def posting_cost(X: Any) -> Floats:
-    """A ``word_cost`` for SOLIS: document frequency over its mean among the words that occur.
-
-    A word costs a search as many postings as there are pictures with it, so this puts the
-    penalty where postings are.  A word not seen yet is taken to be in one picture.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, words)
-        Rows of the pictures that are searched.
-
-    Returns
-    -------
-    array of shape (words,)
-        Costs, 1 on average among the words that occur.
-
-    See Also
-    --------
-    SOLIS : takes it as ``word_cost``.
-
-    References
-    ----------
-    docs/methods/solis.md, (4).
-
-    Examples
-    --------
-    >>> posting_cost(np.array([[1.0, 1, 0], [1, 0, 0]])).round(3).tolist()
-    [1.333, 0.667, 0.667]
-    """
-    rows = as_rows(X)
-    df: NDArray[np.int64] = np.bincount(rows.words, minlength=rows.width)
-    present = df > 0
-    if not present.any():
-        return np.ones(rows.width)
-    return np.asarray(np.maximum(df, 1) / df[present].mean())
