@@ -25,7 +25,7 @@ ALL_FILES = [(name, path) for name, paths in FILES.items() for path in paths]
 
 # From top to bottom; packages on one line do not import each other.
 METHODS = [
-    {"solis", "spaces"},
+    {"solis", "spaces", "concepts"},
     {"s3ml", "ordinal"},
     {"psc"},
     {"siso"},

@@ -106,7 +106,7 @@ def name_of(path: Path) -> str:
 
 def test_there_is_a_page_for_every_method() -> None:
     assert [page.stem for page in PAGES] == [
-        "ordinal", "psc", "s3ml", "siso", "solis", "staying", "words",
+        "concepts", "ordinal", "psc", "s3ml", "siso", "solis", "staying", "words",
     ]  # fmt: skip
 
 

@@ -493,7 +493,7 @@ def _child_state() -> Iterator[None]:
     a guard again.  Threads of a BLAS are made when NumPy is imported: a limit set afterwards comes
     too late.  ``serve`` would ignore Ctrl-C only after a second of imports.
     """
-    main = vars(sys.modules["__main__"])
+    main: dict[str, Any] = vars(sys.modules["__main__"])
     hidden = {name: main[name] for name in ("__spec__", "__file__") if name in main}
     threads = os.environ.get(_BLAS_THREADS)
     main.update(dict.fromkeys(hidden))
