@@ -139,7 +139,7 @@ class PostgresCatalog:
         return None if row is None else row[0]
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Nothing to do: every statement tells already."""
         yield
 

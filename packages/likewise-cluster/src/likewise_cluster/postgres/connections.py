@@ -252,10 +252,10 @@ def told(name: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise retell(error, name) from error
+        raise translate_error(error, name) from error
 
 
-def retell(error: psycopg.Error, name: str) -> Exception:
+def translate_error(error: psycopg.Error, name: str) -> Exception:
     """An error of PostgreSQL in the words of a collection; one that is our own fault stays."""
     errors, said = psycopg.errors, _line_of(error)
     if isinstance(error, errors.LockNotAvailable):

@@ -17,7 +17,7 @@ from typing import Any
 from likewise.catalog import sums
 from likewise.catalog.jobs import Progress, Report, silent
 from likewise.catalog.schema import MIGRATIONS, schema, tables
-from likewise.catalog.sqlite_catalog import put_documents, retell
+from likewise.catalog.sqlite_catalog import put_documents, translate_error
 from likewise.catalog.word_index import FIELDS
 from likewise.errors import CollectionError, DamagedCollection
 from likewise_cluster.postgres import functions, words
@@ -95,7 +95,7 @@ def write_sqlite(source: Connection, path: Path, report: Report = silent) -> Non
             c.execute("PRAGMA journal_mode = WAL")
             c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error as error:
-        told_error = retell(error, path)
+        told_error = translate_error(error, path)
         if isinstance(told_error, CollectionError):
             raise told_error from error
         raise CollectionError(f"{path} cannot be written: {error}") from error

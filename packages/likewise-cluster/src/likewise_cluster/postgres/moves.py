@@ -20,7 +20,7 @@ from pathlib import Path
 from likewise.catalog import locations
 from likewise.catalog.jobs import Report, silent
 from likewise.catalog.locations import Moved, Pointer
-from likewise.catalog.sqlite_catalog import FILE, MOVED, SQLiteCatalog, retell
+from likewise.catalog.sqlite_catalog import FILE, MOVED, SQLiteCatalog, translate_error
 from likewise.catalog.sums import put_sum
 from likewise.errors import CatalogRefused, CollectionError
 from likewise_cluster.postgres import copies, functions
@@ -73,7 +73,7 @@ def _move(catalog: SQLiteCatalog, address: Address, report: Report) -> tuple[Mov
                 c.execute("ROLLBACK")
             raise
     except sqlite3.Error as error:
-        raise retell(error, catalog.path) from error
+        raise translate_error(error, catalog.path) from error
     return Moved(str(address), rows), pointer
 
 

@@ -74,7 +74,7 @@ class Catalog(Protocol):
     def snapshot(self) -> AbstractContextManager[None]:
         """Reads inside, in this thread, see one and the same state."""
 
-    def telling(self) -> AbstractContextManager[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         """What the database finds wrong inside is told in the words of a collection."""
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:

@@ -97,12 +97,6 @@ def bound_of(key: str, value: Any) -> str:
     return f"{days}T{':'.join(part for part in time if part)}" if time[0] else days
 
 
-def moment_condition(key: str, value: Any) -> tuple[str, list[Any]]:
-    """SQL over images i for a filter ``after`` (from then on) or ``before``, and its value."""
-    sign = ">=" if key == "after" else "<"
-    return f"i.id IN (SELECT image FROM moments WHERE moment {sign} ?)", [bound_of(key, value)]
-
-
 def refresh_moments(c: Transaction, images: Sequence[int]) -> None:
     """Inside a transaction: the moments of some pictures (at most 500) as they are now."""
     marks = ", ".join("?" * len(images))

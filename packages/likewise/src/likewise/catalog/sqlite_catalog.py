@@ -78,7 +78,7 @@ _DAMAGE = ("decode to UTF-8", "no such column: T.", "vtable constructor failed")
 """What damage sounds like where SQLite has no code for it: text that is none, pages of an index."""
 
 
-def retell(error: Exception, path: Path) -> Exception:
+def translate_error(error: Exception, path: Path) -> Exception:
     """An error of SQLite in the words of a collection; one that is our own fault stays as it is."""
     code = getattr(error, "sqlite_errorcode", None)
     kind = None if code is None else code & 0xFF
@@ -138,7 +138,7 @@ class SQLiteCatalog:
             connection.execute("PRAGMA journal_mode = WAL")
             catalog._migrate(connection)
         except sqlite3.Error as error:
-            raise retell(error, path) from error
+            raise translate_error(error, path) from error
         with catalog.write() as c:
             c.executemany(
                 "INSERT INTO settings VALUES (?, ?)",
@@ -163,9 +163,9 @@ class SQLiteCatalog:
                     pass  # an index that a migration left empty is filled by any transaction
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             catalog.close()
-            told = retell(error, path)
-            if isinstance(told, CollectionError):
-                raise told from error
+            translated = translate_error(error, path)
+            if isinstance(translated, CollectionError):
+                raise translated from error
             raise DamagedCollection(f"{path} cannot be read as a catalog: {error}") from error
         except BaseException:
             catalog.close()
@@ -177,7 +177,7 @@ class SQLiteCatalog:
         try:
             self.connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
-            raise retell(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def close(self) -> None:
         with self._lock:
@@ -276,9 +276,9 @@ class SQLiteCatalog:
                 ledger.forget()
                 if isinstance(error, sqlite3.Error):
                     self._leave_if_read_only(error)
-                    told = retell(error, self.path)
-                    if told is not error:
-                        raise told from error
+                    translated = translate_error(error, self.path)
+                    if translated is not error:
+                        raise translated from error
                 raise
         finally:
             if durable:
@@ -306,7 +306,7 @@ class SQLiteCatalog:
         except sqlite3.Error as error:
             if "locked" not in str(error):
                 self._leave_if_read_only(error)
-                raise retell(error, self.path) from error
+                raise translate_error(error, self.path) from error
             raise CollectionBusy(
                 f"{self.path.parent} was being written for {BUSY_SECONDS:.0f} s; try again"
             ) from error
@@ -343,24 +343,24 @@ class SQLiteCatalog:
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """What SQLite finds wrong inside is told in the words of a collection."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise retell(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[sqlite3.Row]:
         try:
             return self.connect().execute(sql, parameters).fetchall()
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise retell(error, self.path) from error
+            raise translate_error(error, self.path) from error
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         try:
             row = self.connect().execute(sql, parameters).fetchone()
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise retell(error, self.path) from error
+            raise translate_error(error, self.path) from error
         return None if row is None else row[0]
 
     def find_words(
@@ -429,7 +429,7 @@ class SQLiteCatalog:
             self.connect().backup(target)
             target.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
-            raise retell(error, path) from error
+            raise translate_error(error, path) from error
         finally:
             target.close()
 

@@ -1,8 +1,8 @@
-"""The store: a directory and its catalog, a database (``database.py``), the source of truth.
+"""The store: the directory of a collection and its catalog, a database.
 
-Everything else on disk (segments, vocabularies) is an immutable file that exists for the
-collection only once a row here names it.  A change is one transaction, so a crash leaves the old
-state or the new one.  ``revision`` grows with every change a reader must notice.
+The catalog is the source of truth.  Segments and vocabularies are immutable files that belong to
+the collection once a row of the catalog names them.  Every change is one transaction, so a crash
+leaves the old state or the new one.
 """
 
 from __future__ import annotations
@@ -17,28 +17,26 @@ from likewise.catalog import filters, jobs, sums
 from likewise.catalog.content import check_names, plain_name
 from likewise.catalog.database import Catalog, Row, marks, parts, read_json
 from likewise.catalog.database import Transaction as Transaction
-from likewise.catalog.filters import HIDDEN_OUT, MARK_FILTERS, mark_condition
 from likewise.catalog.key_table import acting_now
-from likewise.catalog.moments import moment_condition
 from likewise.catalog.segments import FORMATS, RowFormat
 from likewise.catalog.sqlite_catalog import FILE as FILE
 from likewise.catalog.sqlite_catalog import SQLiteCatalog
 from likewise.errors import DamagedCollection
 
 TRANSIENT = "for now: "
-"""How a problem begins that is not the picture's own fault: it is tried again every time."""
+"""Start of a problem that is not the picture's own fault, so the file is tried again."""
 REMOVED = "was removed from the collection"
-"""What a file's row says when its picture was taken out: known, and not to be added again."""
+"""The problem of a file whose picture was removed: it is known and not added again."""
 SPACES_DROPPED = "spaces_dropped"
-"""The setting that counts spaces that were dropped."""
+"""The setting that counts dropped spaces."""
 
 
 @dataclass(frozen=True)
 class ImageRow:
-    """One picture of the collection; ``path`` is one of the files that hold it.
+    """The record of one picture; ``path`` is one of its files.
 
-    ``date`` is the moment it was taken, in local time; ``date_source`` says what tells it:
-    ``exif``, the file's ``name``, or the time of the ``file``.
+    ``date`` is when it was taken, in local time; ``date_source`` is where that comes from:
+    ``exif``, the ``name`` of the file, or the time of the ``file``.
     """
 
     id: int
@@ -54,6 +52,8 @@ class ImageRow:
 
 @dataclass(frozen=True)
 class FileRow:
+    """The record of a file: the picture it holds, or why it holds none."""
+
     path: str
     size: int
     mtime_ns: int
@@ -65,8 +65,8 @@ class FileRow:
 class SpaceRow:
     """The record of a space and its live generation.
 
-    ``width`` is 0 and ``files`` empty before the first generation.  What the space can do is said
-    by a ``Space``, which the registry makes of this record.
+    ``width`` is 0 and ``files`` is empty before the first generation.  The registry makes a
+    ``Space`` of this record.
     """
 
     name: str
@@ -85,6 +85,8 @@ class SpaceRow:
 
 @dataclass(frozen=True)
 class SegmentRow:
+    """The record of a segment file."""
+
     name: str
     space: str
     generation: int
@@ -93,7 +95,7 @@ class SegmentRow:
 
 
 class AllBut:
-    """Every id but some."""
+    """Every id except some."""
 
     def __init__(self, out: set[int]) -> None:
         self.out = out
@@ -103,26 +105,41 @@ class AllBut:
 
 
 class Store:
-    """The directory of a collection and its database."""
+    """The directory of a collection and its database.
+
+    ``write``, ``snapshot`` and the other attributes set in the constructor are methods of the
+    database; see :class:`~likewise.catalog.database.Catalog`.
+    """
 
     def __init__(self, catalog: Catalog, root: Path) -> None:
         self.catalog = catalog
         self.root = root
         self._actor = "a program"
+        self.write = catalog.write
+        self.snapshot = catalog.snapshot
+        self.translate_errors = catalog.translate_errors
+        self.lease = catalog.lease
+        self.running_job = catalog.running_job
+        self.fold_journal = catalog.fold_journal
+        self.integrity = catalog.integrity
+        self.check_index_of_words = catalog.check_index_of_words
+        self.backup_to = catalog.backup_to
+        self.close = catalog.close
 
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> Store:
-        """A new, empty catalog in a file of SQLite."""
+        """Make a new, empty catalog in an SQLite file."""
         return cls(SQLiteCatalog.create(path, settings), path.parent)
 
     @classmethod
     def open(cls, path: Path) -> Store:
-        """An existing catalog in a file of SQLite, brought up to this version's schema."""
+        """Open the catalog in an SQLite file and bring it up to this version's schema."""
         return cls(SQLiteCatalog.open(path), path.parent)
 
     @property
     def actor(self) -> str:
-        """Who acts, as the list of actions names them: a named key, else what was set."""
+        """The name under which changes are recorded: that of the named key in use, else the one
+        that was set."""
         key = acting_now()
         return self._actor if key is None else key.name
 
@@ -132,58 +149,43 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing here may be changed."""
+        """Whether nothing can be changed."""
         return self.catalog.read_only
-
-    def fold_journal(self) -> None:
-        """Bring everything from the write-ahead log into the file itself, where there is one."""
-        self.catalog.fold_journal()
-
-    def close(self) -> None:
-        self.catalog.close()
-
-    def write(self, *, durable: bool = False) -> AbstractContextManager[Transaction]:
-        """One transaction that readers notice; nothing of it remains after an error.
-
-        A commit survives the death of the process; ``durable`` makes it survive a power cut too.
-        """
-        return self.catalog.write(durable=durable)
-
-    def lease(self, job: str) -> AbstractContextManager[None]:
-        """Hold the one lease of the collection for a job, or raise ``CollectionBusy``."""
-        return self.catalog.lease(job)
-
-    def shipping_lease(self) -> AbstractContextManager[None]:
-        """Hold the lease of whoever sends rows elsewhere; beside jobs, and one at a time too."""
-        return self.catalog.lease("shipping", jobs.SHIPPING)
-
-    def running_job(self) -> str | None:
-        """The job that holds the lease now, in words; None when nobody does."""
-        return self.catalog.running_job()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Reads inside see one and the same state."""
-        return self.catalog.snapshot()
-
-    def telling(self) -> AbstractContextManager[None]:
-        """What the database finds wrong inside is told in the words of a collection."""
-        return self.catalog.telling()
 
     @property
     def connection(self) -> Transaction:
         """A connection for reads of several tables."""
         return self.catalog.connection
 
+    def shipping_lease(self) -> AbstractContextManager[None]:
+        """Hold the lease for sending rows to other engines, which does not exclude jobs."""
+        return self.catalog.lease("shipping", jobs.SHIPPING)
+
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Return all rows of a query."""
         return self.catalog.all(sql, parameters)
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """Return the first value of the first row, None if there is none."""
         return self.catalog.one(sql, parameters)
 
-    # -- what readers ask -------------------------------------------------------------------
+    def each(self, sql: str, values: Iterable[Any], *before: Any) -> Iterator[Any]:
+        """Yield the rows for any number of values, which stand for ``{}`` in the query.
+
+        Parameters in front of them come ``before``.
+        """
+        for part in parts(list(values)):
+            yield from self.all(sql.format(marks(part)), (*before, *part))
+
+    def column(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Return the first value of every row."""
+        return [row[0] for row in self.all(sql, parameters)]
+
+    # -- settings and pictures -----------------------------------------------------------------
 
     @property
     def revision(self) -> int:
+        """The number that grows with every change."""
         found = self.one("SELECT number FROM revision")
         if not isinstance(found, int):
             raise DamagedCollection(
@@ -192,54 +194,41 @@ class Store:
         return found
 
     def setting(self, key: str, default: Any = None) -> Any:
+        """Return a setting of the collection."""
         text = self.one("SELECT value FROM settings WHERE key = ?", (key,))
         return default if text is None else read_json(text, f"the setting {key}")
 
     def n_images(self) -> int:
+        """Count the pictures."""
         return int(self.one("SELECT count(*) FROM images"))
 
     def image(self, id_: int) -> ImageRow | None:
-        rows = self.images([id_])
-        return rows.get(id_)
+        """Return the record of a picture."""
+        return self.images([id_]).get(id_)
 
     def images(self, ids: Iterable[int]) -> dict[int, ImageRow]:
-        """The named pictures, each with the first of its files."""
-        found: dict[int, ImageRow] = {}
-        for part in parts(list(ids)):
-            rows = self.all(
-                f"""SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
-                    LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
-                    WHERE i.id IN ({marks(part)}) GROUP BY i.id, m.image""",
-                part,
-            )
-            found |= {row["id"]: _image(row) for row in rows}
-        return found
+        """Return the records of pictures, each with the first of its files."""
+        sql = """SELECT i.*, min(f.path) AS path, m.moment, m.source FROM images i
+                 LEFT JOIN files f ON f.image = i.id LEFT JOIN moments m ON m.image = i.id
+                 WHERE i.id IN ({}) GROUP BY i.id, m.image"""
+        return {row["id"]: _image(row) for row in self.each(sql, ids)}
 
     def paths(self, ids: Iterable[int]) -> dict[int, str]:
-        """Where the named pictures lie: the first of their files; no file, an empty path."""
-        found: dict[int, str] = {}
-        for part in parts(list(ids)):
-            rows = self.all(
-                f"""SELECT i.id, min(f.path) FROM images i LEFT JOIN files f ON f.image = i.id
-                    WHERE i.id IN ({marks(part)}) GROUP BY i.id""",
-                part,
-            )
-            found |= {row[0]: row[1] or "" for row in rows}
-        return found
+        """Return the first file of each picture; an empty path where there is none."""
+        sql = """SELECT i.id, min(f.path) FROM images i LEFT JOIN files f ON f.image = i.id
+                 WHERE i.id IN ({}) GROUP BY i.id"""
+        return {row[0]: row[1] or "" for row in self.each(sql, ids)}
 
     def present(self, ids: Iterable[int]) -> set[int]:
-        """Those of the ids that are pictures of the collection."""
-        found: set[int] = set()
-        for part in parts(list(ids)):
-            rows = self.all(f"SELECT id FROM images WHERE id IN ({marks(part)})", part)
-            found |= {row[0] for row in rows}
-        return found
+        """Return those of the ids that are pictures of the collection."""
+        return {row[0] for row in self.each("SELECT id FROM images WHERE id IN ({})", ids)}
 
     def ids(self) -> set[int]:
-        """The ids of all pictures."""
-        return {row[0] for row in self.all("SELECT id FROM images")}
+        """Return the ids of all pictures."""
+        return set(self.column("SELECT id FROM images"))
 
     def every_image(self) -> Iterator[ImageRow]:
+        """Yield the records of all pictures, by id."""
         last = 0
         while True:
             rows = self.all(
@@ -256,7 +245,7 @@ class Store:
             last = rows[-1]["id"]
 
     def every_path(self) -> list[tuple[int, str]]:
-        """Ids, which ascend, and the paths of all pictures that have a file."""
+        """Return (id, first path) of all pictures that have a file, by id."""
         rows = self.all(
             """SELECT image, min(path) FROM files WHERE image IS NOT NULL
                GROUP BY image ORDER BY image"""
@@ -264,50 +253,47 @@ class Store:
         return [(row[0], row[1]) for row in rows]
 
     def image_of_hash(self, digest: bytes) -> int | None:
+        """Return the picture with this content digest."""
         found = self.one("SELECT id FROM images WHERE hash = ?", (digest,))
         return None if found is None else int(found)
 
     def highest_id(self) -> int:
-        """The highest id in use; 0 in an empty collection."""
+        """Return the highest id in use; 0 in an empty collection."""
         return int(self.one("SELECT max(id) FROM images") or 0)
 
     def hash_of(self, id_: int) -> bytes | None:
-        """What names the content of a picture."""
+        """Return the content digest of a picture."""
         found = self.one("SELECT hash FROM images WHERE id = ?", (id_,))
         return None if found is None else bytes(found)
 
     def hashes(self, ids: Iterable[int]) -> dict[int, bytes]:
-        """Return the content digests of the named pictures."""
-        found: dict[int, bytes] = {}
-        for part in parts(list(ids)):
-            rows = self.all(f"SELECT id, hash FROM images WHERE id IN ({marks(part)})", part)
-            found |= {row[0]: bytes(row[1]) for row in rows}
-        return found
+        """Return the content digests of pictures."""
+        rows = self.each("SELECT id, hash FROM images WHERE id IN ({})", ids)
+        return {row[0]: bytes(row[1]) for row in rows}
 
     def images_of_hashes(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
         """Return the pictures that have one of these content digests."""
-        found: dict[bytes, int] = {}
-        for part in parts(list(hashes)):
-            rows = self.all(f"SELECT hash, id FROM images WHERE hash IN ({marks(part)})", part)
-            found |= {bytes(row[0]): row[1] for row in rows}
-        return found
+        rows = self.each("SELECT hash, id FROM images WHERE hash IN ({})", hashes)
+        return {bytes(row[0]): row[1] for row in rows}
 
     def sizes_among(self, sizes: Iterable[int]) -> set[int]:
-        """Those of some sizes in bytes that pictures have."""
-        asked = sorted(set(sizes))
-        marks = ", ".join("?" * len(asked))
-        rows = self.all(f"SELECT DISTINCT n_bytes FROM images WHERE n_bytes IN ({marks})", asked)
-        return {row[0] for row in rows}
+        """Return those of some sizes in bytes that pictures have."""
+        sql = "SELECT DISTINCT n_bytes FROM images WHERE n_bytes IN ({})"
+        return {row[0] for row in self.each(sql, sorted(set(sizes)))}
+
+    # -- files ---------------------------------------------------------------------------------
 
     def file(self, path: str) -> FileRow | None:
+        """Return the record of a file."""
         rows = self.all("SELECT * FROM files WHERE path = ?", (path,))
         return _file(rows[0]) if rows else None
 
     def files_of(self, id_: int) -> list[str]:
-        return [r[0] for r in self.all("SELECT path FROM files WHERE image = ? ORDER BY 1", (id_,))]
+        """Return the paths of a picture's files, in order."""
+        return self.column("SELECT path FROM files WHERE image = ? ORDER BY 1", (id_,))
 
     def copies(self) -> dict[int, list[str]]:
-        """Pictures that several files hold, with their paths."""
+        """Return the pictures that several files hold, with their paths."""
         rows = self.all(
             """SELECT image, path FROM files WHERE image IN
                (SELECT image FROM files WHERE image IS NOT NULL GROUP BY image
@@ -319,10 +305,12 @@ class Store:
         return found
 
     def known_files(self) -> dict[str, tuple[int, int]]:
+        """Return (size, mtime) of all files by path."""
         rows = self.all("SELECT path, size, mtime_ns FROM files")
         return {row["path"]: (row["size"], row["mtime_ns"]) for row in rows}
 
     def problems(self) -> list[FileRow]:
+        """Return the files that could not be used."""
         rows = self.all(
             "SELECT * FROM files WHERE problem IS NOT NULL AND problem <> ? ORDER BY path",
             (REMOVED,),
@@ -330,99 +318,49 @@ class Store:
         return [_file(row) for row in rows]
 
     def transient_problems(self) -> set[str]:
-        """Paths whose problem was not the picture's own fault."""
-        rows = self.all("SELECT path FROM files WHERE problem LIKE ?", (f"{TRANSIENT}%",))
-        return {row[0] for row in rows}
-
-    def images_without(self, space: str, generation: int) -> set[int]:
-        """Pictures that have no fresh row in a space."""
-        rows = self.all(
-            """SELECT id FROM images EXCEPT
-               SELECT image FROM vectors WHERE space = ? AND generation = ?""",
-            (space, generation),
-        )
-        return {row[0] for row in rows}
-
-    def gaps(self, space: str, generation: int) -> set[int]:
-        """Pictures that a space could not describe."""
-        rows = self.all(
-            "SELECT image FROM gaps WHERE space = ? AND generation = ?", (space, generation)
-        )
-        return {row[0] for row in rows}
+        """Return the paths whose problem is not the picture's own fault."""
+        return set(self.column("SELECT path FROM files WHERE problem LIKE ?", (f"{TRANSIENT}%",)))
 
     def removed_files(self) -> set[str]:
-        """Paths of pictures that were taken out on purpose."""
-        return {row[0] for row in self.all("SELECT path FROM files WHERE problem = ?", (REMOVED,))}
+        """Return the paths of pictures that a person removed."""
+        return set(self.column("SELECT path FROM files WHERE problem = ?", (REMOVED,)))
 
     def roots(self) -> list[str]:
-        return [row[0] for row in self.all("SELECT path FROM roots ORDER BY 1")]
+        """Return the folders and files that were added."""
+        return self.column("SELECT path FROM roots ORDER BY 1")
+
+    # -- filters -------------------------------------------------------------------------------
 
     def matching(self, where: Mapping[str, Any]) -> set[int]:
-        """Ids of the pictures that satisfy every condition of a ``where``."""
+        """Return the pictures that satisfy every condition of a ``where``."""
         clauses, parameters = self.conditions(where)
         kept = " AND ".join(clauses) or "TRUE"
-        rows = self.all(f"SELECT i.id FROM images i WHERE {kept}", parameters)
-        return {row[0] for row in rows}
+        return set(self.column(f"SELECT i.id FROM images i WHERE {kept}", parameters))
 
     def allowed(self, where: Mapping[str, Any] | None) -> Container[int] | None:
-        """Pictures that an answer may show: those of a ``where``, without hidden ones; None: all.
-
-        Where nothing is asked for, the few that are hidden are named, not the many that are not.
-        """
+        """Return the pictures that an answer may show, None for all; hidden ones are left out."""
         if where:
             return self.matching(where)
         hidden = self.hidden()
         return AllBut(hidden) if hidden else None
 
     def hidden(self) -> set[int]:
-        """Ids of the pictures that a person hid."""
-        rows = self.all(
-            "SELECT i.id FROM picture_marks m JOIN images i ON i.hash = m.hash WHERE m.hidden = 1"
+        """Return the hidden pictures."""
+        return set(
+            self.column(
+                "SELECT i.id FROM picture_marks m JOIN images i ON i.hash = m.hash"
+                " WHERE m.hidden = 1"
+            )
         )
-        return {row[0] for row in rows}
 
     def conditions(self, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
-        """A ``where`` as SQL over images i: clauses, and the values for their marks."""
-        clauses: list[str] = []
-        parameters: list[Any] = []
-        if "hidden" not in where:
-            clauses.append(HIDDEN_OUT)
-        for key, value in where.items():
-            if key in MARK_FILTERS:
-                clause, values = mark_condition(key, value)
-                clauses.append(clause)
-                parameters += values
-            elif key == "folder":
-                clause, values = filters.folder_condition(self, str(value))
-                clauses.append(clause)
-                parameters += values
-            elif key in ("after", "before"):
-                clause, values = moment_condition(key, value)
-                clauses.append(clause)
-                parameters += values
-            elif key == "tag":
-                for tag in [value] if isinstance(value, str) else value:
-                    clauses.append("i.id IN (SELECT image FROM tags WHERE tag = ?)")
-                    parameters.append(tag)
-            elif key == "tagged":
-                # Suggestions nobody confirmed are no tags yet.
-                has = "i.id IN (SELECT image FROM tags WHERE source <> 'suggested')"
-                clauses.append(has if value else f"NOT {has}")
-            elif key == "format":
-                clause, values = filters.format_condition(str(value))
-                clauses.append(clause)
-                parameters += values
-            elif key == "camera":
-                clause, values = filters.camera_condition(str(value))
-                clauses.append(clause)
-                parameters += values
-            else:
-                clause, values = filters.metadata_condition(self, key, value)
-                clauses.append(clause)
-                parameters += values
-        return clauses, parameters
+        """Return a ``where`` as SQL clauses over images i, and their parameters."""
+        return filters.conditions(self, where)
+
+    # -- spaces and rows -----------------------------------------------------------------------
 
     def spaces(self) -> dict[str, SpaceRow]:
+        """Return the records of all spaces by name."""
         rows = self.all(
             """SELECT s.name, s.kind, s.recipe, s.generation,
                       coalesce(g.width, 0) AS width, coalesce(g.n_pictures, 0) AS n_pictures,
@@ -439,6 +377,7 @@ class Store:
         }  # fmt: skip
 
     def segments(self, space: str, generation: int) -> list[SegmentRow]:
+        """Return the segments of a generation."""
         rows = self.all(
             "SELECT * FROM segments WHERE space = ? AND generation = ? ORDER BY name",
             (space, generation),
@@ -446,21 +385,22 @@ class Store:
         return [_segment(row) for row in rows]
 
     def every_segment(self) -> list[SegmentRow]:
+        """Return all segments."""
         return [_segment(row) for row in self.all("SELECT * FROM segments ORDER BY name")]
 
     def named_files(self) -> set[str]:
-        """Every file below the collection's folder that the catalog vouches for."""
+        """Return every file in the collection's folder that the catalog refers to."""
         names = {row.name for row in self.every_segment()}
-        names |= {plain_name(row[0]) for row in self.all("SELECT name FROM compacted")}
-        for row in self.all("SELECT files FROM generations UNION ALL SELECT files FROM models"):
-            files = check_names(read_json(row[0], "files"))
+        names |= set(map(plain_name, self.column("SELECT name FROM compacted")))
+        for text in self.column("SELECT files FROM generations UNION ALL SELECT files FROM models"):
+            files = check_names(read_json(text, "files"))
             names |= {name for name in files.values() if "/" in name}
         return names
 
     def vectors(
         self, space: str, generation: int, after: int = 0, limit: int = -1
     ) -> list[tuple[int, int, bytes]]:
-        """(number, image, vector) of the fresh rows behind number ``after``."""
+        """Return (number, image, vector) of the fresh rows after a number."""
         rows = self.all(
             """SELECT number, image, vector, sum FROM vectors
                WHERE space = ? AND generation = ? AND number > ? ORDER BY number LIMIT ?""",
@@ -474,64 +414,58 @@ class Store:
     def vectors_in_chunks(
         self, space: str, generation: int, size: int
     ) -> Iterator[list[tuple[int, int, bytes]]]:
-        """The fresh rows, ``size`` at a time."""
+        """Yield the fresh rows, ``size`` at a time."""
         after = 0
         while chunk := self.vectors(space, generation, after, size):
             yield chunk
             after = chunk[-1][0]
 
     def n_vectors(self, space: str, generation: int) -> int:
-        """Fresh rows of a space."""
-        return int(
-            self.one(
-                "SELECT count(*) FROM vectors WHERE space = ? AND generation = ?",
+        """Count the fresh rows of a generation."""
+        sql = "SELECT count(*) FROM vectors WHERE space = ? AND generation = ?"
+        return int(self.one(sql, (space, generation)))
+
+    def vector(self, space: str, generation: int, image: int) -> bytes | None:
+        """Return the fresh row of a picture."""
+        sql = "SELECT vector, sum FROM vectors WHERE space = ? AND generation = ? AND image = ?"
+        for vector, due in self.all(sql, (space, generation, image)):
+            return sums.check_blob(vector, due, space, generation, image)
+        return None
+
+    def images_without(self, space: str, generation: int) -> set[int]:
+        """Return the pictures that have no fresh row in a generation."""
+        return set(
+            self.column(
+                """SELECT id FROM images EXCEPT
+                   SELECT image FROM vectors WHERE space = ? AND generation = ?""",
                 (space, generation),
             )
         )
 
-    def vector(self, space: str, generation: int, image: int) -> bytes | None:
-        rows = self.all(
-            "SELECT vector, sum FROM vectors WHERE space = ? AND generation = ? AND image = ?",
-            (space, generation, image),
-        )
-        if not rows:
-            return None
-        return sums.check_blob(rows[0][0], rows[0][1], space, generation, image)
+    def gaps(self, space: str, generation: int) -> set[int]:
+        """Return the pictures that a space could not describe."""
+        sql = "SELECT image FROM gaps WHERE space = ? AND generation = ?"
+        return set(self.column(sql, (space, generation)))
 
     def tombstones(self, after: int = 0) -> list[tuple[int, int]]:
-        """(number, image) of removed pictures whose vectors are still in segments."""
+        """Return (number, image) of removed pictures whose rows are still in segments."""
         rows = self.all(
             "SELECT number, image FROM tombstones WHERE number > ? ORDER BY number", (after,)
         )
         return [(row[0], row[1]) for row in rows]
 
     def tags_of(self, id_: int) -> list[tuple[str, str]]:
+        """Return (tag, source) of a picture."""
         rows = self.all("SELECT tag, source FROM tags WHERE image = ? ORDER BY tag", (id_,))
         return [(row[0], row[1]) for row in rows]
-
-    def integrity(self) -> list[str]:
-        """What the database itself and the checksums find wrong; empty when all is well."""
-        return self.catalog.integrity()
-
-    def check_index_of_words(self) -> list[str]:
-        """Whether the index of words says what its documents do."""
-        return self.catalog.check_index_of_words()
-
-    def backup_to(self, path: Path) -> None:
-        """A copy of the state now, as a catalog of SQLite in one file."""
-        self.catalog.backup_to(path)
 
 
 def _image(row: Row) -> ImageRow:
     return ImageRow(
         row["id"], row["path"] or "", row["format"], row["width"], row["height"], row["moment"],
-        row["n_bytes"], _metadata(row), row["source"],
+        row["n_bytes"], read_json(row["metadata"], f"metadata of picture {row['id']}"),
+        row["source"],
     )  # fmt: skip
-
-
-def _metadata(row: Row) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = read_json(row["metadata"], f"metadata of picture {row['id']}")
-    return found
 
 
 def _segment(row: Row) -> SegmentRow:

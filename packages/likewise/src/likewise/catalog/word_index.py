@@ -272,7 +272,7 @@ def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
     """What is written about pictures, by id."""
     found: dict[int, Written] = {}
     for part in parts(list(images)):
-        with store.telling():
+        with store.translate_errors():
             found |= read_written(store.connection, part)
         for image, facts in facts_of(store, part).items():
             if image in found:
