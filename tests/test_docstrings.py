@@ -67,8 +67,6 @@ SUPPORT = {
     "likewise_methods.neighbours.save_arrays",
     "likewise_methods.neighbours.unit_length",
     "likewise_methods.neighbours.unpack_arrays",
-    "likewise_methods.ordinal.fitted_places",
-    "likewise_methods.ordinal.tidy",
     "likewise_methods.solis.DELTA",
     "likewise_methods.solis.ETA",
     "likewise_methods.solis.JUDGEMENT_REACH",

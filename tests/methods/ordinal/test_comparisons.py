@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.ordinal.comparisons import ComparisonCounts, as_comparisons, count_said
+from likewise_methods.ordinal.comparisons import ComparisonCounts, as_comparisons, count_repeats
 
 BAD: list[tuple[Any, int | None, str]] = [
     ([[0, 1, 5]], 5, "names object 5 in row 0; 0 to 4 expected"),
@@ -59,10 +59,10 @@ def test_whole_numbers_may_be_floats() -> None:
 
 def test_opposites_and_repeats_are_counted() -> None:
     rows = [[0, 1, 2], [0, 2, 1], [0, 2, 1], [1, 0, 2], [3, 4, 5]]
-    assert count_said(as_comparisons(rows)) == ComparisonCounts(5, 1, 1)
+    assert count_repeats(as_comparisons(rows)) == ComparisonCounts(5, 1, 1)
     # A quadruplet is the same whichever way round its pairs stand.
     four = [[0, 1, 2, 3], [1, 0, 3, 2], [3, 2, 0, 1], [0, 1, 3, 4]]
-    assert count_said(as_comparisons(four)) == ComparisonCounts(4, 1, 1)
+    assert count_repeats(as_comparisons(four)) == ComparisonCounts(4, 1, 1)
 
 
 def test_counting_agrees_with_a_dictionary() -> None:
@@ -74,6 +74,6 @@ def test_counting_agrees_with_a_dictionary() -> None:
         ways.setdefault((a, min(b, c), max(b, c)), set()).add(b < c)
     both = sum(len(w) == 2 for w in ways.values())
     distinct = sum(len(w) for w in ways.values())
-    assert count_said(as_comparisons(rows)) == ComparisonCounts(
+    assert count_repeats(as_comparisons(rows)) == ComparisonCounts(
         len(rows), len(rows) - distinct, both
     )

@@ -130,7 +130,7 @@ def test_partial_fit_goes_on() -> None:
         model.set_params(n_components=3).partial_fit(TRAIN[:5])
 
 
-def test_objects_nobody_compared_lie_in_the_centre() -> None:
+def test_objects_without_comparisons_lie_in_the_centre() -> None:
     model = OrdinalEmbedding(2, random_state=0).fit([[0, 1, 2], [2, 1, 0]], 6)
     assert model.compared_.tolist() == [True] * 3 + [False] * 3
     assert not model.embedding_[3:].any()

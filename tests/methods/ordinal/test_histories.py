@@ -32,7 +32,7 @@ def test_lbfgs_records_moves_over_the_slope_they_began_at(loss: Any) -> None:
             return super().gradient(X, out)
 
         def value(self, X: Any) -> float:
-            raise AssertionError("a look at F that nobody counts")
+            raise AssertionError("an evaluation of F that is not counted")
 
     problem = Counted(ROWS, N, loss)
     found = solve_lbfgs(problem, START, epochs=6, watch=lambda r, X: seen.append((r, X.copy())))

@@ -44,8 +44,9 @@ def test_candidates_limit_what_is_asked() -> None:
 
 
 def test_what_is_certain_is_not_asked() -> None:
-    """An anchor known to lie near the origin: who is nearer, one beside it or one far off, is
-    certain; which of two at the same distance is not, and depends on where exactly it lies."""
+    """Whether a near or a far object is nearer to a well-known anchor is certain.
+
+    Which of two objects at the same distance is nearer depends on the anchor's exact place."""
     rng = np.random.default_rng(0)
     points = np.vstack([[[0, 0], [0.2, 0], [9, 9], [3, 0], [0, 3]], rng.normal(size=(40, 2)) * 3])
     known = triplets(points, 4000, seed=3)

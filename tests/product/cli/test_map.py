@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from likewise.server.routes_page import PAGE
-from likewise_methods.ordinal.layout import fitted_places, tidy
+from likewise_methods.ordinal.layout import fit_to_square, place_on_grid
 from tests.product.collection.model_cases import N, quick, taught, template
 from tests.product.server.browser import NO_BROWSER, browser, chromium
 
@@ -175,11 +175,11 @@ def test_the_page_in_a_browser(here: Path) -> None:
 def test_the_layout_gives_each_a_cell_near_its_place() -> None:
     rng = np.random.default_rng(0)
     crowds = np.concatenate([rng.normal(c, 0.05, (60, 2)) for c in ((0, 0), (1, 0), (0, 1))])
-    places = fitted_places(np.concatenate([crowds, [[40.0, 40.0]]]))
+    places = fit_to_square(np.concatenate([crowds, [[40.0, 40.0]]]))
     assert places.min() >= -1e-9
     assert places.max() <= 1 + 1e-9
     assert np.ptp(places[:180], axis=0).min() > 0.5  # the stray has not made the others small
-    cells, columns, high = tidy(places)
+    cells, columns, high = place_on_grid(places)
     assert len({tuple(cell) for cell in cells.tolist()}) == 181
     assert (cells >= 0).all()
     assert (cells < [columns, high]).all()
@@ -188,4 +188,4 @@ def test_the_layout_gives_each_a_cell_near_its_place() -> None:
     nearest = ((cells[:180, None] - middle) ** 2).sum(axis=2).argmin(axis=1)
     assert np.mean(nearest == kind) > 0.95
     for n in (1, 2):
-        assert len(tidy(fitted_places(np.zeros((n, 2))))[0]) == n
+        assert len(place_on_grid(fit_to_square(np.zeros((n, 2))))[0]) == n

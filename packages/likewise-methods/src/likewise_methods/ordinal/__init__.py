@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from likewise_methods.ordinal.cross_validation import cross_validate as cross_validate
     from likewise_methods.ordinal.embedding import OrdinalEmbedding as OrdinalEmbedding
     from likewise_methods.ordinal.kernel_map import KernelMap as KernelMap
-    from likewise_methods.ordinal.layout import fitted_places as fitted_places
-    from likewise_methods.ordinal.layout import tidy as tidy
+    from likewise_methods.ordinal.layout import fit_to_square as fit_to_square
+    from likewise_methods.ordinal.layout import place_on_grid as place_on_grid
     from likewise_methods.ordinal.losses import CKL as CKL
     from likewise_methods.ordinal.losses import GNMDS as GNMDS
     from likewise_methods.ordinal.losses import STE as STE
@@ -29,7 +29,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "cross_validation": ["cross_validate"],
         "embedding": ["OrdinalEmbedding"],
         "kernel_map": ["KernelMap"],
-        "layout": ["fitted_places", "tidy"],
+        "layout": ["fit_to_square", "place_on_grid"],
         "losses": ["CKL", "GNMDS", "STE", "TSTE"],
         "objective": ["Problem", "Record", "Solution", "squares"],
         "solver.lbfgs": ["solve_lbfgs"],

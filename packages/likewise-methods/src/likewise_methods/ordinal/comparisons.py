@@ -1,9 +1,8 @@
-"""The door for comparisons: a checked int32 array of three or four columns, and what it holds.
+"""Check comparisons: an int32 array of three or four columns.
 
 A triplet (i, j, k) says that j is nearer to i than k is; a quadruplet (i, j, l, k) says that i and
-j are nearer to each other than l and k.  A comparison that says nothing (an object with itself, or
-a pair with itself) is refused.  A comparison and its opposite are both kept, since people do
-differ, and are counted.
+j are nearer to each other than l and k.  An object compared with itself, or a pair with itself, is
+refused.  A comparison and its opposite are both kept and counted, since people do differ.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ MAX_OBJECTS = (1 << 31) - 1
 
 
 class ComparisonCounts(NamedTuple):
-    """What a list of comparisons holds.
+    """Counts of comparisons.
 
-    ``repeats`` are rows that say again what an earlier row said; ``contradictions`` are questions
-    that were answered both ways, each counted once.
+    ``repeats``: rows that repeat an earlier row.  ``contradictions``: questions that were answered
+    both ways.
     """
 
     comparisons: int
@@ -33,10 +32,9 @@ class ComparisonCounts(NamedTuple):
 
 
 def as_comparisons(comparisons: Any, n_objects: int | None = None) -> Rows:
-    """(n, 3) or (n, 4) int32, every object below ``n_objects`` where that is given.
+    """Return (n, 3) or (n, 4) int32, every object below ``n_objects`` where that is given.
 
-    Numbers stored as floats, as spreadsheets and data frames like to, are fine while they are
-    whole.
+    Whole numbers stored as floats, as in spreadsheets and data frames, are accepted.
 
     >>> as_comparisons([[0, 1, 2.0]]).tolist()
     [[0, 1, 2]]
@@ -67,9 +65,8 @@ def as_comparisons(comparisons: Any, n_objects: int | None = None) -> Rows:
 
 
 def _refuse_fractions(found: NDArray[Any]) -> None:
-    """Refuse floats that are no whole numbers, with the first row and what it holds."""
-    # Above 2^53 (or what a narrower type has) a float stands for its neighbours as well; far
-    # beyond any number of objects, it is refused by the range.
+    """Refuse floats that are not whole numbers; name the first row."""
+    # Floats above 2^53 are not exact; the check of the range refuses them.
     whole = np.isfinite(found) & (found == np.rint(found))
     if not whole.all():
         row = _first(~whole.all(axis=1))
@@ -97,21 +94,21 @@ def _refuse_empty(rows: Rows) -> None:
 
 
 def columns(rows: Any) -> tuple[Rows, Rows, Rows, Rows]:
-    """i, j, l, k of every row; l = i for triplets."""
+    """Return i, j, l, k of every row; l = i for triplets."""
     if rows.shape[1] == 3:
         return rows[:, 0], rows[:, 1], rows[:, 0], rows[:, 2]
     return rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3]
 
 
 def quadruplets(rows: Rows) -> Rows:
-    """Four columns, whatever came."""
+    """Return the rows as quadruplets."""
     return np.ascontiguousarray(np.column_stack(columns(rows)), np.int32)
 
 
-def count_said(rows: Rows) -> ComparisonCounts:
-    """Repeats and contradictions, exactly; sorting is all it costs.
+def count_repeats(rows: Rows) -> ComparisonCounts:
+    """Count repeats and contradictions exactly, by sorting.
 
-    >>> count_said(as_comparisons([[0, 1, 2], [0, 2, 1], [0, 1, 2], [3, 1, 0]]))
+    >>> count_repeats(as_comparisons([[0, 1, 2], [0, 2, 1], [0, 1, 2], [3, 1, 0]]))
     ComparisonCounts(comparisons=4, repeats=1, contradictions=1)
     """
     near, far = pair_numbers(rows)
@@ -125,7 +122,7 @@ def count_said(rows: Rows) -> ComparisonCounts:
 
 
 def pair_numbers(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One number for the pair {i, j} and one for {l, k}, whichever way round they stand."""
+    """Return a number for the pair {i, j} and one for {l, k}, in either order."""
     i, j, l, k = (c.astype(np.int64) for c in columns(rows))  # noqa: E741
     n = int(rows.max()) + 1
     return np.minimum(i, j) * n + np.maximum(i, j), np.minimum(l, k) * n + np.maximum(l, k)

@@ -1,8 +1,8 @@
-"""How many comparisons are enough, is the dimension right, and how noisy were the answers?
+"""How many comparisons are enough, which dimension is right, and how noisy were the answers?
 
-Comparisons are cut into folds; maps are fitted on growing shares of the other folds and asked for
-those left out.  Held-out error falls towards a floor as comparisons are added: where it still
-falls, more comparisons help; where it does not, only another dimension or loss can.
+Comparisons are cut into folds; maps are fitted on growing shares of the other folds and tested on
+those held out.  Held-out error falls towards a limit as comparisons are added.  Where it still
+falls, more comparisons help; where it does not, only another dimension or loss can help.
 """
 
 from __future__ import annotations
@@ -22,19 +22,18 @@ from likewise_methods.validation import generator, number, whole
 
 Floats = NDArray[np.float64]
 
-# Pairs of answers to one question below which their disagreement says too little.
+# Fewer pairs of answers to one question are too few to estimate noise.
 FEW = 50
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How often an answer is taken to be wrong, and what that rests on.
+    """How often an answer is wrong, and what this estimate rests on.
 
-    ``rate`` is ``from_repeats`` where that is known: of questions asked more than once, from how
-    often two answers differ (None where there are too few).  Else it is ``floor``, and then **an
-    upper bound** (as far as extrapolating can be trusted), which :attr:`at_most` tells: held-out
-    error of the best dimension, extrapolated to endless comparisons, has in it whatever the map
-    gets wrong about right answers, too.
+    ``rate`` is ``from_repeats`` where that is known: how often two answers to one question differ
+    (None with too few repeated questions).  Otherwise it is ``floor``: the held-out error of the
+    best dimension, extrapolated to endless comparisons.  This is **an upper bound** (``at_most``),
+    as it includes errors of the map.
     """
 
     rate: float
@@ -43,7 +42,7 @@ class Noise:
 
     @property
     def at_most(self) -> bool:
-        """Whether ``rate`` bounds the noise from above only, for want of repeated questions."""
+        """Whether ``rate`` is only an upper bound, for lack of repeated questions."""
         return self.from_repeats is None
 
     def __str__(self) -> str:
@@ -54,9 +53,9 @@ class Noise:
 class Curve:
     """Held-out error by dimension and number of comparisons.
 
-    ``error[d, m]`` is the mean over folds of the share of held-out comparisons violated by a map
-    of ``dimensions[d]`` fitted on ``counts[m]`` comparisons; ``spread`` the standard deviation over
-    folds, ``training`` the error on those fitted.
+    ``error[d, m]`` is the mean over folds of the share of held-out comparisons that a map of
+    ``dimensions[d]`` fitted on ``counts[m]`` comparisons violates.  ``spread`` is the standard
+    deviation over folds, ``training`` the error on the comparisons fitted.
     """
 
     dimensions: tuple[int, ...]
@@ -68,23 +67,27 @@ class Curve:
 
     @property
     def best_dimension(self) -> int:
-        """The smallest whose error, with all comparisons used, is no more than one standard
-        deviation (over folds, of the best) above the lowest."""
+        """The smallest dimension within one standard deviation of the lowest error.
+
+        Errors are those with all comparisons; the deviation is that of the best over folds.
+        """
         last, deviation = self.error[:, -1], self.spread[:, -1]
         best = int(np.argmin(last))
         return self.dimensions[int(np.flatnonzero(last <= last[best] + deviation[best])[0])]
 
     @property
     def still_falling(self) -> bool:
-        """Whether the last doubling (or last step) of comparisons lowered the error by more than
-        the folds differ: then more comparisons would help."""
+        """Whether more comparisons would help.
+
+        That is so if the last step lowered the error by more than the folds differ.
+        """
         if len(self.counts) < 2:
             return False
         d = self.dimensions.index(self.best_dimension)
         return bool(self.error[d, -2] - self.error[d, -1] > self.spread[d, -1])
 
     def rows(self) -> list[dict[str, object]]:
-        """One dictionary a point, for a table."""
+        """Return one dictionary a point, for a table."""
         return [
             {
                 "dimensions": p,
@@ -98,7 +101,7 @@ class Curve:
         ]
 
     def plot(self, axis: Any = None) -> Any:
-        """Draw it with matplotlib (on ``axis`` where one is given); gives the axis."""
+        """Draw the curve with matplotlib (on ``axis`` if given); return the axis."""
         return plot_curve(self, axis)
 
 
@@ -112,26 +115,27 @@ def cross_validate(
     estimator: OrdinalEmbedding | None = None,
     random_state: Any = None,
 ) -> Curve:
-    """Cross-validated error of maps of ``dimensions`` from ``shares`` of the comparisons.
+    """Return the cross-validated error of maps of ``dimensions`` from ``shares`` of the
+    comparisons.
 
-    Answers to the same question stay in one fold, or a repeat would give the held-out answer away.
-    The noise rate comes from such repeats where there are enough; without them it is only an upper
-    bound (:class:`Noise`).
+    Answers to one question stay in one fold, since a repeat would give away the held-out answer.
+    The noise rate comes from such repeats if there are enough; otherwise it is an upper bound
+    (:class:`Noise`).
 
     Parameters
     ----------
     comparisons : int array of shape (m, 3) or (m, 4)
-        What people said.
+        The answers.
     n_objects : int, optional
         How many there are; by default 0 to the highest named.
     dimensions : sequence of int, default=(1, 2, 3, 5)
-        Of the maps to try.
+        Dimensions of the maps.
     shares : sequence of float, default=(0.25, 0.5, 1.0)
-        Of the comparisons outside a fold, each above 0 and at most 1.
+        Shares of the comparisons outside a fold, each above 0 and at most 1.
     folds : int, default=5
-        At least 2.
+        Number of folds, at least 2.
     estimator : OrdinalEmbedding, optional
-        Gives loss, solver and the rest.
+        Supplies the loss, the solver and other parameters.
     random_state : int, Generator or None, default=None
         Draws the folds.
 
@@ -142,7 +146,7 @@ def cross_validate(
 
     See Also
     --------
-    OrdinalEmbedding : what is fitted.
+    OrdinalEmbedding : the estimator that is fitted.
 
     Examples
     --------
@@ -188,7 +192,9 @@ def cross_validate(
 def _folds(
     rows: Rows, folds: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A fold for each row, the same for all answers to a question; and the question's number."""
+    """Return a fold for each row, the same for all answers to a question, and the question's
+    number.
+    """
     near, far = pair_numbers(rows)
     pairs = np.column_stack([np.minimum(near, far), np.maximum(near, far)])
     kinds, question = np.unique(pairs, axis=0, return_inverse=True)
@@ -205,7 +211,7 @@ def _noise(rows: Rows, question: NDArray[np.int64], error: Floats, counts: Seque
 
 
 def noise_from_repeats(rows: Rows, question: NDArray[np.int64]) -> float | None:
-    """Flip rate q from how often two answers to one question differ: D = 2 q (1 - q).
+    """Return the rate q of wrong answers from how often two answers differ: D = 2 q (1 - q).
 
     None below ``FEW`` pairs of answers to one question.
     """
@@ -220,7 +226,7 @@ def noise_from_repeats(rows: Rows, question: NDArray[np.int64]) -> float | None:
 
 
 def _floor(error: Floats, counts: Floats) -> float:
-    """c of error = c + s / counts, by least squares, between 0 and the lowest error seen."""
+    """Return c of error = c + s / counts, by least squares, between 0 and the lowest error."""
     if len(counts) < 2:
         return float(error[-1])
     A = np.column_stack([np.ones(len(counts)), 1.0 / counts])
@@ -232,7 +238,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#
 
 
 def plot_curve(curve: Curve, axis: Any = None) -> Any:
-    """Held-out error against comparisons, a line a dimension, the noise rate dashed."""
+    """Draw held-out error against comparisons, a line a dimension, the noise rate dashed."""
     if axis is None:
         from matplotlib import pyplot
 

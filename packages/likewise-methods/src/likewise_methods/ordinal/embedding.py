@@ -1,8 +1,7 @@
-"""OrdinalEmbedding: coordinates from comparisons, with scikit-learn's manners.
+"""OrdinalEmbedding: coordinates from comparisons.
 
-The estimator checks what it is given and holds parameters; a loss says what is minimised
-(``losses``), a solver minimises it (``likewise_methods.ordinal.solver``).  No matrix of objects by
-objects is ever made, except by the solver "convex".
+The estimator checks its input and holds parameters; a loss (``losses``) defines the objective
+(``objective``), and a solver (``solver``) minimises it.  No matrix of objects by objects is formed.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from likewise_methods.ordinal.comparisons import (
     ComparisonCounts,
     Rows,
     as_comparisons,
-    count_said,
+    count_repeats,
     quadruplets,
 )
 from likewise_methods.ordinal.losses import ComparisonLoss, loss_of
@@ -31,30 +30,28 @@ Floats = NDArray[np.float64]
 
 
 class OrdinalEmbedding(Estimator):
-    """Points whose distances agree with what people said.
+    """Points whose distances agree with what people answered.
 
     Parameters
     ----------
     n_components : int, default=2
         Dimensions of the map.
     loss : {"ste", "tste", "gnmds", "ckl"} or a loss, default="ste"
-        "tste" makes clusters come out clearer.
+        "tste" separates clusters more clearly.
     solver : str, default="svrg-sbb"
-        "svrg-sbb" (needs no tuning), "svrg", "sgd", "adagrad" (often the fastest), "batch",
-        "lbfgs", or "convex" (a few hundred objects, loss "gnmds" or "ste").
+        "svrg-sbb" (needs no tuning), "svrg", "sgd", "adagrad" (often the fastest) or "lbfgs".
     epsilon : float, optional
-        Floor of the curvature in svrg-sbb's step; by default 0.1 / objects, 0 is SBB_0.
+        Least curvature in svrg-sbb's step; by default 0.1 / objects, 0 is SBB_0.
     epochs : int, optional
-        Passes (a solver's own unit: an SVRG epoch costs three); by default the solver's own.
+        Epochs (one of SVRG costs three passes); by default the solver's own number.
     batch_size : int, default=1
         Comparisons a step, for svrg-sbb, svrg, sgd and adagrad.
     tol : float, default=1e-6
         Stop when an epoch moves the points by less than this share of their size.
     n_init : int, default=1
-        Random starts, of which the lowest objective wins.
+        Random starts; the lowest objective wins.
     step : float, optional
-        First (svrg-sbb), fixed (svrg) or initial (sgd, adagrad, batch, convex) step; by default the
-        solver's own.
+        First (svrg-sbb), fixed (svrg) or initial (sgd, adagrad) step; by default the solver's own.
     alpha : float, optional
         Parameter of "tste"; by default n_components - 1, at least 1.
     mu : float, default=0.05
@@ -69,23 +66,23 @@ class OrdinalEmbedding(Estimator):
     objective_ : float
         The mean loss.
     history_ : list of (evaluations, objective, step)
-        One a record.
+        The records of the run.
     ended_ : str
         Why the solver stopped.
     said_ : ComparisonCounts
-        Repeats and contradictions counted.
+        How many comparisons, repeats and contradictions there were.
     compared_ : bool array of shape (objects,)
-        Which objects some comparison names (the others lie in the centre).
+        Which objects the comparisons name (the others lie in the centre).
     comparisons_ : int array
-        What was learned from.
+        The comparisons learned from.
     n_objects_ : int
-        Objects placed.
+        Number of objects.
 
     See Also
     --------
     cross_validate : how many comparisons are enough, and which dimension.
     suggest_comparisons : what to ask next.
-    KernelMap : places for what nobody compared.
+    KernelMap : places for objects without comparisons.
 
     References
     ----------
@@ -93,8 +90,8 @@ class OrdinalEmbedding(Estimator):
     embedding with stabilized Barzilai-Borwein step size.  AAAI Conference on Artificial
     Intelligence, 2018.
 
-    Objective and losses: docs/methods/ordinal.md, (1) to (6); SVRG-SBB: (7) to (12); the other
-    solvers: (13) and (14).
+    Objective and losses: docs/methods/ordinal.md, (1) to (6); SVRG-SBB: (7) to (12); stochastic
+    gradient descent and AdaGrad: (13).
 
     Examples
     --------
@@ -138,10 +135,8 @@ class OrdinalEmbedding(Estimator):
         self.mu = mu
         self.random_state = random_state
 
-    # -- learning ---------------------------------------------------------------------------
-
     def fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
-        """Forget, then place all objects.
+        """Forget the map, then place all objects.
 
         Parameters
         ----------
@@ -170,16 +165,16 @@ class OrdinalEmbedding(Estimator):
         return self
 
     def partial_fit(self, comparisons: Any, n_objects: int | None = None) -> Self:
-        """Go on from the map there is, with these comparisons beside those already known.
+        """Continue from the current map with more comparisons.
 
-        New objects start at random places within the map.  A first call is ``fit``.
+        New objects start at random places within the map.  The first call is ``fit``.
 
         Parameters
         ----------
         comparisons : int array of shape (m, 3) or (m, 4)
             As for ``fit``.
         n_objects : int, optional
-            How many there are by now.
+            How many there are now.
 
         Returns
         -------
@@ -230,12 +225,12 @@ class OrdinalEmbedding(Estimator):
         if p >= n:
             raise InvalidInput(
                 f"n_components is {p} for {n} objects, which always fit into {n - 1} dimensions; "
-                "take fewer dimensions"
+                "use fewer dimensions"
             )
         return n
 
     def _settings(self, n: int) -> dict[str, Any]:
-        """Parameters, checked."""
+        """Return the checked parameters."""
         default = SOLVERS[one_of(self.solver, "solver", tuple(SOLVERS))].epochs
         return {
             "loss": loss_of(self.loss, self.n_components, alpha=self.alpha, mu=self.mu),
@@ -250,7 +245,7 @@ class OrdinalEmbedding(Estimator):
     def _keep(self, rows: Rows, n: int, found: Solution) -> None:
         seen = np.zeros(n, np.bool_)
         seen[rows.ravel()] = True
-        # No loss changes when all points move together; objects nobody compared lie in the centre.
+        # No loss changes when all points move together, so the map is centred.
         placed = found.points - found.points[seen].mean(axis=0)
         placed[~seen] = 0.0
         self.embedding_ = placed
@@ -262,25 +257,23 @@ class OrdinalEmbedding(Estimator):
         self.comparisons_ = rows
         self.n_objects_ = n
 
-    # -- what was learnt --------------------------------------------------------------------
-
     @property
     def said_(self) -> ComparisonCounts:
-        """Repeats and contradictions among the comparisons, counted when first asked for."""
+        """Repeats and contradictions among the comparisons, counted on first access."""
         check_is_fitted(self)
         if self._said is None:
-            self._said = count_said(self.comparisons_)
+            self._said = count_repeats(self.comparisons_)
         return self._said
 
     def margins(self, comparisons: Any) -> Floats:
-        """b - a of every comparison, in squared distances; above 0 where it is satisfied."""
+        """Return b - a of every comparison in squared distances; above 0 where it is satisfied."""
         check_is_fitted(self)
         rows = as_comparisons(comparisons, self.n_objects_)
         a, b = squares(self.embedding_, rows)
         return b - a
 
     def predict(self, comparisons: Any) -> NDArray[np.bool_]:
-        """Whether each comparison holds in the map; a tie does not.
+        """Return whether each comparison holds in the map; ties do not.
 
         Parameters
         ----------
@@ -294,14 +287,14 @@ class OrdinalEmbedding(Estimator):
         return np.asarray(self.margins(comparisons) > 0)
 
     def score(self, comparisons: Any, y: Any = None) -> float:
-        """Share of comparisons satisfied; ties are wrong.
+        """Return the share of satisfied comparisons; ties count as wrong.
 
         Parameters
         ----------
         comparisons : int array of shape (m, 3) or (m, 4)
             As for ``fit``.
         y : object, optional
-            Not looked at.
+            Not used.
 
         Returns
         -------
@@ -311,8 +304,10 @@ class OrdinalEmbedding(Estimator):
         return float(np.mean(self.predict(comparisons)))
 
     def suggest_comparisons(self, k: int, *, candidates: Any = None) -> NDArray[np.int64]:
-        """The k questions (anchor, a, b) whose answers would teach most; see
-        :func:`~likewise_methods.ordinal.suggestions.suggest_comparisons`."""
+        """Return the k questions (anchor, a, b) whose answers would teach most.
+
+        See :func:`~likewise_methods.ordinal.suggestions.suggest_comparisons`.
+        """
         from likewise_methods.ordinal.suggestions import suggest_comparisons
 
         return suggest_comparisons(self, k, candidates=candidates, random_state=self.random_state)

@@ -1,10 +1,10 @@
-"""KernelMap: places in an embedding for pictures nobody compared, from their features.
+"""KernelMap: places in an embedding for pictures without comparisons, from their features.
 
 RBF kernel ridge (docs/methods/ordinal.md, (15)): with K_ij = exp(-gamma |f_i - f_j|^2) and centred
-places Y, the coefficients are C = (K + alpha I)^-1 Y and a new picture lies at k(f) C + mean.
-Where there are many pictures, K is approximated through some of them (Nystroem): with landmarks
-Z, C solves (K_zn K_nz + alpha K_zz) C = K_zn Y, which is the same C when Z is everything
-(docs/methods/ordinal.md, (16)).
+places Y, the coefficients are C = (K + alpha I)^-1 Y and a new picture lies at k(f) C + mean.  With
+many pictures, K is approximated through some of them (Nystroem): with landmarks Z, C solves (K_zn
+K_nz + alpha K_zz) C = K_zn Y, which is the same C when Z has all pictures (docs/methods/ordinal.md,
+(16)).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 _CHUNK = 4_096
 _SAMPLE = 500
-"""Rows whose distances decide the width of the kernel."""
+"""Rows whose distances determine the width of the kernel."""
 _GAMMAS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Multiples of the median heuristic that ``gamma="cv"`` tries."""
 _ALPHAS = (1e-3, 1e-2, 0.1, 1.0)
@@ -34,32 +34,32 @@ _JITTER = 1e-10
 class KernelMap(Transformer):
     """RBF kernel ridge from features to an embedding.
 
-    What is left open is chosen by the leave-one-out error, which kernel ridge gives in closed form.
+    Parameters left open are chosen by the leave-one-out error, which has a closed form.
 
     Parameters
     ----------
     gamma : float, "median" or "cv", default="median"
         Width of the kernel; "median" is 1 / (2 median |f - g|^2).
     alpha : float or "cv", default=0.1
-        The ridge.
+        The ridge penalty.
     n_landmarks : int, default=2000
-        Above so many rows that many are drawn as landmarks.
+        With more rows, this many are drawn as landmarks.
     random_state : int, Generator or None, default=0
-        Draws them.
+        Draws the landmarks.
 
     Attributes
     ----------
     landmarks_ : array of shape (landmarks, columns)
         Rows of features.
     coefficients_ : array of shape (landmarks, dimensions)
-        What each landmark adds.
+        The coefficients C.
     mean_ : array of shape (dimensions,)
         The mean place.
     gamma_, alpha_ : float
-        In use.
+        The values in use.
     loo_error_ : float
-        The root mean squared distance between where a row lies and where the others would have put
-        it, on the rows it was measured with.
+        The root mean squared distance between the place of a row and the place predicted from the
+        others, on the rows it was measured with.
 
     See Also
     --------
@@ -126,7 +126,7 @@ class KernelMap(Transformer):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """The place of each row.
+        """Return the place of each row.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class KernelMap(Transformer):
         return out + self.mean_
 
     def state(self) -> dict[str, Floats]:
-        """Everything ``transform`` needs, as plain arrays."""
+        """Return everything ``transform`` needs, as plain arrays."""
         check_is_fitted(self)
         return {
             "landmarks": self.landmarks_,
@@ -159,7 +159,7 @@ class KernelMap(Transformer):
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any]) -> Self:
-        """The fitted map again, from what ``state`` gave."""
+        """Return the fitted map of a ``state``."""
         try:
             landmarks, coefficients, mean, widths = (
                 np.asarray(arrays[name], np.float64)
@@ -186,11 +186,11 @@ class KernelMap(Transformer):
         whole(self.n_landmarks, "n_landmarks")
 
     def _widths(self, X: Floats, Y: Floats) -> tuple[float, float, float]:
-        """(gamma, alpha, leave-one-out error), the open ones by that error."""
+        """Return (gamma, alpha, leave-one-out error); open parameters minimise that error."""
         squares = squared_distances(X, X)
         apart = squares[np.triu_indices(len(X), 1)]
         middle = float(np.median(apart)) if len(apart) else 0.0
-        # Where half of the rows are copies of each other, their mean still says something.
+        # If more than half of the distances are 0, use their mean.
         middle = middle or float(apart.mean() if len(apart) else 0.0) or 1.0
         usual = 1.0 / (2.0 * middle)
         if self.gamma == "cv":
@@ -205,7 +205,7 @@ class KernelMap(Transformer):
             turned = vectors.T @ Y
             for alpha in alphas:
                 scale = 1.0 / (values + alpha)
-                # Row i left out: its residual is C_i / [(K + alpha I)^-1]_ii.
+                # The residual of row i left out is C_i / [(K + alpha I)^-1]_ii.
                 inner = np.einsum("ij,j,ij->i", vectors, scale, vectors)
                 residual = (vectors @ (scale[:, None] * turned)) / inner[:, None]
                 error = float(np.sqrt((residual**2).sum(axis=1).mean()))
@@ -229,7 +229,7 @@ class KernelMap(Transformer):
 
 
 def squared_distances(A: Floats, B: Floats) -> Floats:
-    """|a - b|^2 for every row of A and of B; from a common origin, so that rounding stays small."""
+    """Return |a - b|^2 for all rows of A and B, centred so that rounding errors stay small."""
     origin = B.mean(axis=0) if len(B) else 0.0
     A, B = A - origin, B - origin
     squares = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1)[None, :] - 2.0 * (A @ B.T)
@@ -238,13 +238,15 @@ def squared_distances(A: Floats, B: Floats) -> Floats:
 
 
 def rbf(A: Floats, B: Floats, gamma: float) -> Floats:
-    """exp(-gamma |a - b|^2) for every row of A and of B."""
+    """Return exp(-gamma |a - b|^2) for all rows of A and B."""
     made: Floats = np.exp(-gamma * squared_distances(A, B))
     return made
 
 
 def _solve_psd(left: Floats, right: Floats) -> Floats:
-    """A positive semi-definite system; a trace of jitter where landmarks nearly coincide."""
+    """Solve a positive semi-definite system, with a little jitter where landmarks nearly
+    coincide.
+    """
     jitter = 0.0
     while True:
         try:
@@ -258,7 +260,7 @@ def _solve_psd(left: Floats, right: Floats) -> Floats:
 
 
 def _some(rng: np.random.Generator, n: int, most: int) -> NDArray[np.int64]:
-    """At most ``most`` of n row numbers, in order."""
+    """Return at most ``most`` of n row numbers, in order."""
     if n <= most:
         return np.arange(n)
     made: NDArray[np.int64] = np.sort(rng.choice(n, most, replace=False))

@@ -1,7 +1,7 @@
-"""A map laid out for the eye: pictures side by side on a grid, each as near to its place as it can.
+"""Lay a map out for the eye: pictures on a grid, each as near to its place as possible.
 
-Places on a map crowd where pictures are alike.  The grid has more cells than pictures, so what is
-far apart stays apart; within a crowd those in the middle choose first and the others move outwards.
+Places on a map crowd where pictures are alike.  The grid has more cells than pictures, so distant
+pictures stay apart; within a crowd those in the middle choose first and the others move outwards.
 """
 
 from __future__ import annotations
@@ -16,13 +16,27 @@ ROOM = 3.0
 _NEIGHBOURS = 8
 
 
-def fitted_places(places: Any) -> NDArray[np.float64]:
-    """Places within the unit square, the longer side filling it; strays are brought to its edge."""
+def fit_to_square(places: Any) -> NDArray[np.float64]:
+    """Fit places into the unit square, the longer side filling it; outliers move to its edge.
+
+    Parameters
+    ----------
+    places : array of shape (n, 2)
+        Places on a map.
+
+    Returns
+    -------
+    array of shape (n, 2)
+
+    See Also
+    --------
+    place_on_grid : gives each its own cell.
+    """
     P = np.asarray(places, np.float64)
     if not len(P):
         return P.reshape(0, 2)
     low, high = np.percentile(P, 2, axis=0), np.percentile(P, 98, axis=0)
-    # A few strays must not make everybody else small.
+    # A few outliers must not shrink the rest of the map.
     margin = 0.12 * (high - low)
     P = np.clip(P, low - margin, high + margin)
     low, high = P.min(axis=0), P.max(axis=0)
@@ -30,13 +44,30 @@ def fitted_places(places: Any) -> NDArray[np.float64]:
     return np.asarray((P - (low + high) / 2) / size + 0.5)
 
 
-def tidy(places: NDArray[np.float64]) -> tuple[NDArray[np.int64], int, int]:
-    """(column and row of each picture, columns, rows): no two share a cell."""
+def place_on_grid(places: NDArray[np.float64]) -> tuple[NDArray[np.int64], int, int]:
+    """Give each picture a grid cell of its own, near its place.
+
+    Parameters
+    ----------
+    places : array of shape (n, 2)
+        Places on a map.
+
+    Returns
+    -------
+    cells : int array of shape (n, 2)
+        Column and row of each picture.
+    columns, rows : int
+        The size of the grid.
+
+    See Also
+    --------
+    fit_to_square : places within the unit square.
+    """
     n = len(places)
     if n == 0:
         return np.zeros((0, 2), np.int64), 1, 1
     low, span = places.min(axis=0), np.maximum(np.ptp(places, axis=0), 1e-9)
-    # Screens are wider than high; only the grid is stretched, never the true places.
+    # Screens are wider than high; only the grid is stretched, not the places.
     shape = float(np.clip(span[0] / span[1], 1.3, 2.0))
     columns = max(int(np.ceil(np.sqrt(ROOM * n * shape))), 1)
     rows = max(int(np.ceil(ROOM * n / columns)), 1)
@@ -52,7 +83,7 @@ def tidy(places: NDArray[np.float64]) -> tuple[NDArray[np.int64], int, int]:
 
 
 def _crowding(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distance to the eighth neighbour: small in the middle of a crowd."""
+    """Return the distance to the eighth neighbour, which is small in the middle of a crowd."""
     from likewise_methods.neighbours.exact import Exact
 
     k = min(_NEIGHBOURS, len(points) - 1)
@@ -63,7 +94,7 @@ def _crowding(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rings(reach: int) -> NDArray[np.int64]:
-    """Steps to other cells, the nearest first."""
+    """Return steps to other cells, the nearest first."""
     side = np.arange(-reach, reach + 1)
     steps = np.array(np.meshgrid(side, side)).reshape(2, -1).T
     order = np.lexsort((steps[:, 1], steps[:, 0], (steps**2).sum(axis=1)))
@@ -74,7 +105,7 @@ def _rings(reach: int) -> NDArray[np.int64]:
 def _free(
     taken: NDArray[np.bool_], home: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The nearest cell nobody has; looked for ring by ring, so that most need one look."""
+    """Return the nearest free cell, found ring by ring."""
     start, step = 0, 64
     while start < len(offsets):
         cells = home + offsets[start : start + step]

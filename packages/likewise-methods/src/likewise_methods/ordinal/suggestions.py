@@ -1,10 +1,9 @@
-"""Which question to ask next: the one whose answer would teach most about where an object lies.
+"""Suggest the question to ask next: the one whose answer would say most about an object's place.
 
-As in crowd kernel learning (Tamuz et al. 2011): what was said about an object makes some places on
-the map more likely for it than others; a question about it is worth its *information gain*, the
-entropy of the answer minus the entropy that would remain if the place were known.  A question
-whose answer is a coin's wherever the object lies teaches nothing, and neither does one whose answer
-is certain.
+As in crowd kernel learning (Tamuz et al. 2011), the answers about an object make some places on the
+map more likely for it than others.  A question about it is worth its *information gain*: the
+entropy of the answer minus the entropy that would remain if the place were known.  Neither a
+question whose answer is a coin flip at every place nor one with a certain answer gains anything.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from likewise_methods.validation import generator, whole
 Floats = NDArray[np.float64]
 Questions = NDArray[np.int64]
 
-# Places tried for an object: those of so many others, and as many around its own.
+# Places tried for an object: those of this many others, and as many around its own.
 PLACES = 120
 # Pairs tried for an anchor where no candidates are given.
 PAIRS = 60
@@ -37,24 +36,24 @@ def suggest_comparisons(
     candidates: Any = None,
     random_state: Any = None,
 ) -> Questions:
-    """``k`` questions (anchor, a, b), "is a or b nearer to the anchor?", the best first.
+    """Return ``k`` questions (anchor, a, b), "is a or b nearer to the anchor?", the best first.
 
-    Every anchor gets its best question before any gets a second, and objects that were compared
-    least come first where there are more anchors than questions.
+    Every anchor gets its best question before any gets a second.  Where there are more anchors than
+    questions, objects that were compared least come first.
 
     Parameters
     ----------
     embedding : OrdinalEmbedding or array of shape (objects, dimensions)
         A fitted map, or its points.
     k : int
-        How many.
+        Number of questions.
     known : int array of shape (m, 3) or (m, 4), optional
-        Comparisons already made, by default those of the estimator; no question they answer is
-        asked again.
+        Comparisons already made, by default those of the estimator; their questions are not asked
+        again.
     candidates : int array of shape (n, 3), optional
-        Limits what may be asked.
+        The questions to choose from.
     random_state : int, Generator or None, default=None
-        Draws what is looked at.
+        Draws the places and questions tried.
 
     Returns
     -------
@@ -91,11 +90,12 @@ def suggest_comparisons(
         pool = _triplets(candidates, len(points)).astype(np.int64)
         if not len(pool):
             raise InvalidInput("candidates has no triplets; (n, 3) questions expected")
-    # Of millions of answers only those that name an anchor matter from here on.
+    # Only answers that name an anchor matter from here on.
     anchors = np.zeros(len(points), np.bool_)
     anchors[pool[:, 0]] = True
     about = said[anchors[said].any(axis=1)].astype(np.int64)
-    pool = pool[~_AskedQuestions(about, len(points)).contains(pool)]
+    asked = np.unique(_question_keys(about, len(points)))
+    pool = pool[~np.isin(_question_keys(pool, len(points)), asked)]
     if not len(pool):
         return np.empty((0, 3), np.int64)
     gains = _gains(points, pool, about, rng)
@@ -103,7 +103,7 @@ def suggest_comparisons(
 
 
 def _triplets(comparisons: Any, n: int) -> Rows:
-    """Checked triplets; quadruplets that are none, (i, j, l, k) with i not l, are left out."""
+    """Return checked triplets; quadruplets (i, j, l, k) with i not l are left out."""
     if comparisons is None or np.size(comparisons) == 0:
         return np.empty((0, 3), np.int32)
     rows = as_comparisons(comparisons, n)
@@ -113,23 +113,14 @@ def _triplets(comparisons: Any, n: int) -> Rows:
     return rows
 
 
-class _AskedQuestions:
-    """Questions answered before, whichever way."""
-
-    def __init__(self, said: Questions, n: int) -> None:
-        self.n = n
-        self.keys = np.unique(self._keys(said))
-
-    def _keys(self, rows: Questions) -> NDArray[np.int64]:
-        low, high = np.minimum(rows[:, 1], rows[:, 2]), np.maximum(rows[:, 1], rows[:, 2])
-        return np.asarray((rows[:, 0] * self.n + low) * self.n + high)
-
-    def contains(self, rows: Questions) -> NDArray[np.bool_]:
-        return np.isin(self._keys(rows), self.keys)
+def _question_keys(rows: Questions, n: int) -> NDArray[np.int64]:
+    """Return a number for each question, the same for both orders of its sides."""
+    low, high = np.minimum(rows[:, 1], rows[:, 2]), np.maximum(rows[:, 1], rows[:, 2])
+    return np.asarray((rows[:, 0] * n + low) * n + high)
 
 
 def _random_questions(n: int, k: int, said: Rows, rng: np.random.Generator) -> Questions:
-    """PAIRS random pairs for each of at most 2 k anchors, those compared least."""
+    """Return PAIRS random pairs for each of at most 2 k anchors, those compared least."""
     times = np.bincount(said.ravel(), minlength=n) + rng.random(n)
     anchors = np.argsort(times)[: min(n, 2 * k)]
     # More questions than anchors: more pairs for each.
@@ -141,7 +132,7 @@ def _random_questions(n: int, k: int, said: Rows, rng: np.random.Generator) -> Q
     a, b, c = flat.T
     flat = flat[(a != b) & (a != c) & (b != c)]
     flat[:, 1:].sort(axis=1)
-    # Neither side of a question should be known by the order it stands in.
+    # The order of a question's sides is random.
     flat = np.unique(flat, axis=0)
     turned = rng.random(len(flat)) < 0.5
     flat[turned] = flat[turned][:, [0, 2, 1]]
@@ -149,7 +140,7 @@ def _random_questions(n: int, k: int, said: Rows, rng: np.random.Generator) -> Q
 
 
 def _gains(points: Floats, pool: Questions, said: Questions, rng: np.random.Generator) -> Floats:
-    """Information gain of every question about the place of its anchor."""
+    """Return the information gain of every question about the place of its anchor."""
     centred = points - points.mean(axis=0)
     mu = SHARE * max(2.0 * float((centred**2).sum(axis=1).mean()), 1e-12)
     spread = centred.std(axis=0)
@@ -172,7 +163,7 @@ def _gains(points: Floats, pool: Questions, said: Questions, rng: np.random.Gene
 
 
 def _mentions(said: Questions, n: int) -> Any:
-    """Rows of ``said`` that name an object, found without a look at the others."""
+    """Return a function that gives the rows of ``said`` that name an object."""
     row = np.repeat(np.arange(len(said)), 3)
     order = np.argsort(said.ravel(), kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(said.ravel(), minlength=n))])
@@ -180,7 +171,7 @@ def _mentions(said: Questions, n: int) -> Any:
 
 
 def _places(points: Floats, anchor: int, spread: Floats, rng: np.random.Generator) -> Floats:
-    """Where the anchor might lie: at other objects, and around its own place."""
+    """Return places where the anchor might lie: at other objects, and around its own place."""
     others = points[rng.choice(len(points), min(PLACES, len(points)), replace=False)]
     # From very near to as far as the whole map.
     reach = np.exp(rng.uniform(np.log(0.03), 0.0, PLACES))[:, None]
@@ -189,7 +180,7 @@ def _places(points: Floats, anchor: int, spread: Floats, rng: np.random.Generato
 
 
 def _posterior(points: Floats, places: Floats, said: Questions, anchor: int, mu: float) -> Floats:
-    """How likely each place is, after what was said about the object, in whichever role."""
+    """Return how likely each place is, after the answers that name the object in any role."""
     logs = np.zeros(len(places))
     for role in range(3):
         rows = said[said[:, role] == anchor]
@@ -214,7 +205,7 @@ def _posterior(points: Floats, places: Floats, said: Questions, anchor: int, mu:
 
 
 def _squared_distances(A: Floats, B: Floats) -> Floats:
-    """Squared distances, (rows of A, rows of B)."""
+    """Return squared distances, (rows of A, rows of B)."""
     found = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
     return np.asarray(np.maximum(found, 0.0))
 
@@ -225,7 +216,7 @@ def _entropy(p: Floats) -> Floats:
 
 
 def _best_in_turn(pool: Questions, gains: Floats, k: int) -> Questions:
-    """The best question of each anchor, then the second best of each, ..., until there are k."""
+    """Return the best question of each anchor, then the second best of each, up to k."""
     order = np.lexsort((-gains, pool[:, 0]))
     anchors = pool[order, 0]
     first = np.concatenate([[True], anchors[1:] != anchors[:-1]])

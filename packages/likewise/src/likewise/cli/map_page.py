@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from likewise.cli.page import escape_html
 from likewise.errors import ImageError
-from likewise_methods.ordinal import fitted_places, tidy
+from likewise_methods.ordinal import fit_to_square, place_on_grid
 
 SHEET = 1_536
 """Pixels a side of a sheet of small pictures."""
@@ -50,8 +50,8 @@ def map_page(
 ) -> str:
     """The page as one string."""
     side = next(size for most, size in SIDES if len(pictures) <= most)
-    places = fitted_places([(one.x, one.y) for one in pictures])
-    cells, columns, rows = tidy(places)
+    places = fit_to_square([(one.x, one.y) for one in pictures])
+    cells, columns, rows = place_on_grid(places)
     sheets, frames = _sheets([one.path for one in pictures], side, report)
     data = {
         "side": side,

@@ -19,7 +19,7 @@ from likewise.server.routes_pictures import FOREVER, JPEG, Serving
 from likewise.server.schemas import Name, PictureId, QueryIn, SearchIn, Strict
 from likewise.server.service import MOST, Service
 from likewise.server.thumbnail_sheets import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
-from likewise_methods.ordinal import fitted_places, tidy
+from likewise_methods.ordinal import fit_to_square, place_on_grid
 
 router = APIRouter(prefix="/api/maps", tags=["map"])
 KEPT_MAPS = 2
@@ -79,7 +79,7 @@ class DrawnMap:
         self.version = sheet_key([str(image).encode() + b"," for image in self.ids])
         self.cells = None
         if 2 <= len(self.ids) <= MOST_TIDY:
-            self.cells, _, _ = tidy(fitted_places(self.places))
+            self.cells, _, _ = place_on_grid(fit_to_square(self.places))
         self.etag = f"{self.version}-{sheet_key([model.made.encode()])}"
         self.row = {image: row for row, image in enumerate(self.ids)}
 

@@ -1,16 +1,16 @@
-"""The loops every ordinal solver runs on, written once for all losses.
+"""The loops of all ordinal solvers, written once for all losses.
 
-None of these is a kernel: those that take a loss as their first argument are inlined, with it, into
-the thin, cached kernels that a loss names (``ordinal/*_kernels.py``), so nothing compiled is ever
-passed around at run time; numba keeps one copy a kernel, and a second process compiles nothing.
+Functions that take a loss as their first argument are inlined with it into the thin, cached kernels
+that a loss names (``losses``).  So no compiled function is passed at run time, and a second process
+compiles nothing.
 
 A comparison (i, j, l, k) says a = |x_i - x_j|^2 < b = |x_l - x_k|^2; a triplet (i, j, k) is the
-same with l = i.  A loss gives (f, f_a, f_b) for (a, b), and its gradient has the rows
-i: 2 f_a (x_i - x_j), j: minus that, l: 2 f_b (x_l - x_k), k: minus that.
+same with l = i.  A loss gives (f, f_a, f_b) for (a, b), and its gradient has the rows i: 2 f_a (x_i
+- x_j), j: minus that, l: 2 f_b (x_l - x_k), k: minus that.
 
 Points are padded to a multiple of four columns (zeros stay zeros), so that four numbers at a time
-fit a vector register.  What comes next is hinted at ahead: with 100,000 objects the rows lie
-outside the near caches, and the hints made a sweep three to five times faster.
+fit a vector register.  Prefetching the next rows makes a sweep over 100,000 objects three to five
+times faster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from likewise_methods.prefetch import prefetch
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 LANES = 4
 
-# Draws known in advance: a comparison is hinted at RING draws ahead, its points HALF of that.
+# Draws known in advance: a comparison is prefetched RING draws ahead, its points HALF of that.
 RING = 16
 HALF = 8
 _LINE = 8  # float64 in a cache line
@@ -33,7 +33,7 @@ _1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def objects(rows, t):  # type: ignore[no-untyped-def]
-    """(i, j, l, k) of comparison t, of three or four columns."""
+    """Return (i, j, l, k) of comparison t, of three or four columns."""
     width = rows.shape[1]
     return (
         np.uint64(rows[t, 0]),
@@ -45,7 +45,7 @@ def objects(rows, t):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def gap(X, i, j):  # type: ignore[no-untyped-def]
-    """|x_i - x_j|^2."""
+    """Return |x_i - x_j|^2."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
         d0 = X[i, c] - X[j, c]
@@ -61,8 +61,11 @@ def gap(X, i, j):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def push(G, i, j, d0, d1, d2, d3, c):  # type: ignore[no-untyped-def]
-    """Add d to row i and take it from row j, four columns; all is read before anything is written,
-    which lets the compiler use vector registers although the rows might overlap."""
+    """Add d to row i and subtract it from row j, four columns.
+
+    All is read before anything is written, so that the compiler can use vector registers although
+    the rows might overlap.
+    """
     g0, g1 = G[i, c] + d0, G[i, c + _1] + d1
     g2, g3 = G[i, c + _2] + d2, G[i, c + _3] + d3
     h0, h1 = G[j, c] - d0, G[j, c + _1] - d1
@@ -73,7 +76,7 @@ def push(G, i, j, d0, d1, d2, d3, c):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def pull(X, G, i, j, w):  # type: ignore[no-untyped-def]
-    """Add w (x_i - x_j) to row i of G and take it from row j."""
+    """Add w (x_i - x_j) to row i of G and subtract it from row j."""
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
         push(
             G, i, j,
@@ -87,7 +90,7 @@ def pull(X, G, i, j, w):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def hint(A, rows, t):  # type: ignore[no-untyped-def]
-    """Rows of A that comparison t names will be wanted soon."""
+    """Prefetch the rows of A that comparison t names."""
     p = A.shape[1]
     for c in range(rows.shape[1]):
         first = np.int64(rows[t, c]) * p
@@ -97,14 +100,14 @@ def hint(A, rows, t):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, inline="always")
 def evaluate_of(loss, a, b, parameter, f, fa, fb):  # type: ignore[no-untyped-def]
-    """f, f_a and f_b of every (a, b)."""
+    """Compute f, f_a and f_b of every (a, b)."""
     for t in range(len(a)):
         f[t], fa[t], fb[t] = loss(a[t], b[t], parameter)
 
 
 @kernel(cache=False, inline="always")
 def sweep_of(loss, X, rows, parameter, G):  # type: ignore[no-untyped-def]
-    """Sum of f over all comparisons; adds the gradient of that sum to G unless G has no rows."""
+    """Return the sum of f over all comparisons; add its gradient to G unless G has no rows."""
     wanted = G.shape[0] > 0
     n = rows.shape[0]
     total = 0.0
@@ -124,7 +127,7 @@ def sweep_of(loss, X, rows, parameter, G):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def draw(state, n):  # type: ignore[no-untyped-def]
-    """A number below n (< 2^32) from splitmix64; gives the next state too."""
+    """Return the next state of splitmix64 and a number below n (< 2^32)."""
     state = state + np.uint64(0x9E3779B97F4A7C15)
     z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -135,7 +138,7 @@ def draw(state, n):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def drift(X, slope, done, r, now, step):  # type: ignore[no-untyped-def]
-    """Give row r the full-gradient steps it has missed: x_r -= step (now - done_r) slope_r."""
+    """Apply the full-gradient steps row r has missed: x_r -= step (now - done_r) slope_r."""
     missed = now - done[r]
     if missed > 0:
         w = step * missed
@@ -146,7 +149,7 @@ def drift(X, slope, done, r, now, step):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def difference(X, S, i, j, w, ws, out):  # type: ignore[no-untyped-def]
-    """out = w (x_i - x_j) - ws (s_i - s_j): one half of a comparison's correction."""
+    """Compute out = w (x_i - x_j) - ws (s_i - s_j): one half of a comparison's correction."""
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
         d0 = w * (X[i, c] - X[j, c]) - ws * (S[i, c] - S[j, c])
         d1 = w * (X[i, c + _1] - X[j, c + _1]) - ws * (S[i, c + _1] - S[j, c + _1])
@@ -157,19 +160,19 @@ def difference(X, S, i, j, w, ws, out):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def apply(X, i, j, d):  # type: ignore[no-untyped-def]
-    """x_i -= d, x_j += d."""
+    """Apply x_i -= d, x_j += d."""
     for c in range(np.uint64(0), np.uint64(X.shape[1]), np.uint64(4)):
         push(X, j, i, d[c], d[c + _1], d[c + _2], d[c + _3], c)
 
 
 @kernel(cache=False, inline="always")
 def svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room):  # type: ignore[no-untyped-def]
-    """``steps`` inner steps of SVRG from the snapshot S, whose full gradient is ``slope``.
+    """Run ``steps`` inner steps of SVRG from the snapshot S, whose full gradient is ``slope``.
 
     X -= step (mean over the batch of [grad f(X) - grad f(S)] + slope), comparisons drawn uniformly
-    with replacement.  The slope's share is lazy: a row that the batch does not name only drifts by
-    -step slope, so it is moved when it is next named (``done`` counts the drifts a row has had)
-    and at the end.  A step costs O(p) instead of O(n p); the iterates are the same
+    with replacement.  The slope is applied lazily: a row that the batch does not name only drifts
+    by -step slope, so it is moved when it is next named (``done`` counts its drifts) and at the
+    end.  A step costs O(p) instead of O(n p) and the iterates are the same
     (docs/methods/ordinal.md, (7) and (11)).
 
     ``room`` is (batch, 2, p): gradients of a whole batch are taken at the same X.
@@ -214,17 +217,17 @@ def svrg_of(weights, X, S, slope, done, rows, parameter, step, steps, seed, room
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def adagrad_scale(squares, r, size):  # type: ignore[no-untyped-def]
-    """Add to what object r has seen of squared gradient; 1 / sqrt of it."""
+    """Add to the sum of squared gradients of object r; return 1 / sqrt of it."""
     squares[r] += size
     return 1.0 / np.sqrt(squares[r]) if squares[r] > 0.0 else 0.0
 
 
 @kernel(cache=False, inline="always")
 def online_of(weights, X, squares, rows, parameter, step, first, stride, room):  # type: ignore[no-untyped-def]
-    """One pass over all comparisons in the order first, first + stride, ... (modulo their number).
+    """Pass over all comparisons in the order first, first + stride, ... (modulo their number).
 
-    With ``squares`` empty it is stochastic gradient descent; else AdaGrad with one scale an object
-    (distances do not change when the axes turn, so neither should the steps).
+    With ``squares`` empty it is stochastic gradient descent; otherwise AdaGrad with one scale per
+    object (distances do not change when the axes turn, so neither should the steps).
     """
     n = rows.shape[0]
     batch = room.shape[0]
@@ -269,16 +272,18 @@ def online_of(weights, X, squares, rows, parameter, step, first, stride, room): 
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def stretch(X, squares, i, j, l, k, u, v, unscale):  # type: ignore[no-untyped-def]  # noqa: E741
-    """AdaGrad's step on the rows of one comparison: u on i (minus on j), v on l (minus on k)."""
+    """Apply AdaGrad's step to the rows of one comparison: u on i (minus on j), v on l (minus on
+    k).
+    """
     uu, vv, uv = 0.0, 0.0, 0.0
     for c in range(X.shape[1]):
         uu += u[c] * u[c]
         vv += v[c] * v[c]
         uv += u[c] * v[c]
-    # Gradients themselves, not steps, are what AdaGrad sums up.
+    # AdaGrad sums gradients, not steps.
     w = unscale * unscale
     if i == l:
-        # A triplet's anchor moves by u + v at once.
+        # A triplet's anchor moves by u + v.
         both = adagrad_scale(squares, i, w * (uu + vv + 2.0 * uv))
         ri, rl = both, both
     else:

@@ -1,11 +1,11 @@
-"""One comparison after the other: stochastic gradient descent and AdaGrad on the ordinal loss.
+"""Stochastic gradient descent and AdaGrad on the ordinal loss, one comparison after the other.
 
-Both pass over the comparisons in an order that needs no memory and no shuffling: from a random
-place in strides of a random length that has no factor in common with their number, so that each
-comes once.  An epoch that makes F rise beyond the guard is taken back with half the step.
+Both visit every comparison once an epoch without shuffling: they start at a random comparison and
+stride by a random number coprime with their count.  An epoch that raises F too much is undone and
+the step halved.
 
-What they record is F over a fixed tenth of the comparisons (all of them below 10,000): looking at
-all after each pass would cost as much as the pass.  The objective given back is over all.
+Records hold F over a fixed tenth of the comparisons (all of them below 10,000), as F over all would
+cost as much as an epoch.  The returned objective is over all comparisons.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAMPLE = 10_000
 
 
 def stride_of(n: int, rng: np.random.Generator) -> int:
-    """A stride between n/5 and 4n/5 with no factor in common with n."""
+    """Return a stride between n/5 and 4n/5 with no factor in common with n."""
     for _ in range(1000):
         stride = int(rng.integers(n // 5, 4 * n // 5 + 1))
         if math.gcd(stride, n) == 1:
@@ -46,35 +46,35 @@ def solve_online(
     tol: float = 1e-6,
     watch: Watch | None = None,
 ) -> Solution:
-    """Stochastic gradient descent over all comparisons, again and again, or AdaGrad.
+    """Minimise F by stochastic gradient descent or AdaGrad.
 
     Parameters
     ----------
     problem : Problem
         The mean loss over comparisons.
     start : array of shape (n, p)
-        Points to begin with.
+        The starting points.
     epochs : int
         Passes over the comparisons.
     rng : numpy.random.Generator
-        Where each pass begins, and in what strides.
+        Draws the start and the stride of each epoch.
     step : float
         The step, or AdaGrad's first one.
     adaptive : bool, default=False
-        True is AdaGrad, whose step decays by itself.
+        True is AdaGrad.
     decay : float, optional
         The step of an epoch is ``step / (1 + decay epoch)``; by default 0.05, for AdaGrad 0.
     batch : int, default=1
         Comparisons whose gradients are taken at the same points.
     tol : float, default=1e-6
-        It ends when points move by less than this share of their size.
+        Stop when an epoch moves the points by less than this share of their size.
     watch : callable, optional
-        Told of every record, with the points.
+        Called with every record and the points.
 
     Returns
     -------
     Solution
-        The best points seen, their mean loss, the way there, and why it ended.
+        The best points, their mean loss, the records, and why the solver stopped.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def solve_online(
 
     See Also
     --------
-    solve_svrg : with the variance taken out.
+    solve_svrg : reduces the variance of the steps.
 
     References
     ----------
@@ -131,7 +131,7 @@ def solve_online(
 
 
 def sample_comparisons(problem: Problem) -> Problem:
-    """Every tenth comparison, or more where that would be fewer than 10,000."""
+    """Return every tenth comparison, or more where that would be fewer than 10,000."""
     every = max(min(problem.size // SAMPLE, 10), 1)
     rows = problem.rows if every == 1 else np.ascontiguousarray(problem.rows[::every])
     return replace(problem, rows=rows)

@@ -1,4 +1,4 @@
-"""SVRG with the stabilised Barzilai-Borwein step (SVRG-SBB), and SVRG with a fixed one.
+"""SVRG with the stabilised Barzilai-Borwein step (SVRG-SBB), and SVRG with a fixed step.
 
 Ma et al., AAAI 2018, as corrected in docs/methods/ordinal.md, (7) to (10) and (12).  An epoch takes
 the full gradient at a snapshot and then |P| / batch cheap steps whose noise vanishes as the
@@ -6,8 +6,8 @@ snapshot improves.  The step of epoch s is
 
     eta_s = (1/m) |dX|^2 / (|<dX, dg>| + epsilon |dX|^2),
 
-with dX and dg the last change of the snapshot and of its gradient: the inverse of the curvature
-seen, kept below 1 / (m epsilon) where the function is flat or bends the wrong way.  epsilon = 0 is
+with dX and dg the last change of the snapshot and of its gradient.  This is the inverse of the
+curvature seen, kept below 1 / (m epsilon) where the function is flat or concave.  epsilon = 0 is
 SBB_0, which no theory covers (docs/methods/ordinal.md, O6).
 """
 
@@ -17,32 +17,34 @@ import numpy as np
 
 from likewise_methods.ordinal.objective import Floats, Journal, Problem, Solution, Watch, pad
 
-# Guards that the paper lacks: a step grows at most tenfold; while F falls it shrinks by no more
-# than a tenth; an epoch after which F has more than doubled is taken back, with half the step.
+# Guards that the paper lacks: a step grows at most tenfold; while F falls it shrinks by at most a
+# tenth; an epoch after which F has more than doubled is undone and the step halved.
 GROWTH = 10.0
-# At the kinks of a hinge the gradient jumps however short the move was, so the curvature seen grows
-# as moves get shorter, and steps would shrink for no other reason than being short.
+# At the kinks of a hinge the gradient jumps even for short moves, so the curvature seen grows as
+# moves get shorter and steps would shrink because they are short.
 SHRINKAGE = 0.9
 RISE = 2.0
 MAX_HALVINGS = 40
 
 
 def default_epsilon(n_objects: int) -> float:
-    """0.1 / n: the curvature of the mean loss falls like 1 / n (docs/methods/ordinal.md, (10))."""
+    """Return 0.1 / n: the curvature of the mean loss falls like 1 / n (docs/methods/ordinal.md,
+    (10)).
+    """
     return 0.1 / max(n_objects, 1)
 
 
 def first_step(n_objects: int, steps: int, batch: int) -> float:
-    """eta_0 = min(0.05, 5 n / m), larger for batches, whose mean is steadier.
+    """Return eta_0 = min(0.05, 5 n / m), larger for batches, whose mean is less noisy.
 
-    0.05 with the guard m eta_0 <= 500, which was found for n = 100 and scales with n
+    0.05 with the guard m eta_0 <= 500 was found for n = 100 and scales with n
     (docs/methods/ordinal.md, (10)).
     """
     return min(0.05 * batch, 5.0 * n_objects / steps)
 
 
 def sbb_step(moved: Floats, bent: Floats, steps: int, epsilon: float) -> float:
-    """(1/m) |dX|^2 / (|<dX, dg>| + epsilon |dX|^2); 0 where it is 0/0."""
+    """Return (1/m) |dX|^2 / (|<dX, dg>| + epsilon |dX|^2); 0 where it is 0/0."""
     square = float(np.vdot(moved, moved))
     below = abs(float(np.vdot(moved, bent))) + epsilon * square
     return square / (steps * below) if below > 0 else 0.0
@@ -63,14 +65,14 @@ def solve_svrg(
     guarded: bool = True,
     watch: Watch | None = None,
 ) -> Solution:
-    """Minimise F from ``start``; the snapshot with the lowest F is given back.
+    """Minimise F from ``start``; return the snapshot with the lowest F.
 
     Parameters
     ----------
     problem : Problem
         The mean loss over comparisons.
     start : array of shape (n, p)
-        Points to begin with.
+        The starting points.
     epochs : int
         Full gradients after the first.
     rng : numpy.random.Generator
@@ -78,24 +80,24 @@ def solve_svrg(
     barzilai : bool, default=True
         False is SVRG with the fixed ``step``.
     epsilon : float, optional
-        What stabilises the step; by default 0.1 / n.
+        Stabilises the step; by default 0.1 / n.
     step : float, optional
         The first step, or the fixed one.
     batch : int, default=1
-        Comparisons a cheap step takes.
+        Comparisons of a cheap step.
     inner : float, default=1.0
         Passes of cheap steps an epoch (m = inner |P| / batch).
     tol : float, default=1e-6
-        It ends when points move by less than this share of their size.
+        Stop when an epoch moves the points by less than this share of their size.
     guarded : bool, default=True
-        False is the printed algorithm, which ends when F is no longer finite.
+        False is the printed algorithm, which stops when F is no longer finite.
     watch : callable, optional
-        Told of every record, with the points.
+        Called with every record and the points.
 
     Returns
     -------
     Solution
-        The best points seen, their mean loss, the way there, and why it ended.
+        The best points, their mean loss, the records, and why the solver stopped.
 
     Examples
     --------
@@ -148,7 +150,7 @@ def solve_svrg(
             X, S, slope, done, problem.rows, problem.loss.parameter, eta, steps, seed, room
         )
         journal.spend(2 * batch * steps)
-        # The old gradient is kept apart until the epoch is accepted.
+        # Keep the old gradient until the epoch is accepted.
         new = np.empty_like(slope)
         rising = problem.gradient(X, new)
         journal.spend(problem.size)
@@ -171,5 +173,5 @@ def solve_svrg(
 
 
 def _has_moved(X: Floats, before: Floats, tol: float) -> bool:
-    """Whether the points changed by more than ``tol`` of their size."""
+    """Return whether the points changed by more than ``tol`` of their size."""
     return float(np.linalg.norm(X - before)) > tol * float(np.linalg.norm(X))
