@@ -150,9 +150,10 @@ def test_profiles_are_described_by_what_they_learn(root: Path, tmp_path: Path) -
 
 def test_only_words_can_be_thinned(root: Path, tmp_path: Path, monkeypatch) -> None:
     """However many comparisons there are: a profile over directions has no words to leave out."""
-    from likewise.learning import lessons
 
-    monkeypatch.setattr(lessons, "ENOUGH", 1)
+    from likewise.learning import sparse_profiles
+
+    monkeypatch.setattr(sparse_profiles, "ENOUGH", 1)
     run = Likewise(tmp_path)
     assert "learn --sparse" not in run("profile", "show", PROFILE, "-C", root).stdout
     assert "ranks by no words" in run.refused("learn", "--sparse", "--profile", PROFILE, "-C", root)

@@ -20,7 +20,7 @@ from likewise.errors import InvalidInput, LikewiseError
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
     from likewise.learning.models.questions import ComparisonQuestion
-    from likewise.learning.waiting import Waiting
+    from likewise.learning.pending_answers import PendingAnswers
 
 comparisons = typer.Typer(no_args_is_help=True, help="Comparisons: a is nearer to b than to c.")
 
@@ -141,7 +141,7 @@ def take_in(
     print_line(f"To take them out again: likewise models profile rollback {before}")
 
 
-def _waiting_record(one: Waiting) -> dict[str, Any]:
+def _waiting_record(one: PendingAnswers) -> dict[str, Any]:
     return {"profile": one.profile, "by": one.person, "answers": one.answers}
 
 

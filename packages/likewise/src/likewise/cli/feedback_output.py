@@ -9,9 +9,8 @@ from likewise.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
-    from likewise.learning.examples import Example
     from likewise.learning.judge import Judgement
-    from likewise.learning.learned_directions import Direction, Move
+    from likewise.learning.learned_directions import Direction, Example, Move
     from likewise.learning.learned_report import LearnedReport, LearnedWord
     from likewise.learning.log import LogLine
     from likewise.search.similarities import Figures
@@ -199,7 +198,7 @@ def learned_record(found: LearnedReport) -> dict[str, Any]:
 
 def offer_sparse(figures: Figures) -> None:
     """Once there is enough to learn from, say that a profile with words can be thinned."""
-    from likewise.learning.lessons import ENOUGH
+    from likewise.learning.sparse_profiles import ENOUGH
 
     if figures.units == "words" and figures.triplets >= ENOUGH and figures.sparsity == 0:
         print_line(

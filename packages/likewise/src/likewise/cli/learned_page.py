@@ -21,8 +21,7 @@ from likewise.cli.page import Thumbnail, document, escape_html, thumbnail
 from likewise.errors import ImageError
 
 if TYPE_CHECKING:
-    from likewise.learning.examples import Example
-    from likewise.learning.learned_directions import Direction, Move
+    from likewise.learning.learned_directions import Direction, Example, Move
     from likewise.learning.learned_report import LearnedReport, LearnedWord
     from likewise.learning.log import LogLine
 

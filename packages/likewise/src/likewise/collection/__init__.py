@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from likewise.errors import UnknownName as UnknownName
     from likewise.errors import UnknownPicture as UnknownPicture
     from likewise.ingest.add import AddResult as AddResult
-    from likewise.learning.compact import Compaction as Compaction
     from likewise.learning.judge import Judgement as Judgement
     from likewise.learning.learned_report import LearnedReport as LearnedReport
-    from likewise.learning.lessons import SparseOutcome as SparseOutcome
     from likewise.learning.log import LogLine as LogLine
-    from likewise.learning.models.comparison_report import ComparisonReport as ComparisonReport
     from likewise.learning.models.comparisons import ComparisonRecord as ComparisonRecord
+    from likewise.learning.models.comparisons import ComparisonReport as ComparisonReport
     from likewise.learning.models.models import MapPoints as MapPoints
     from likewise.learning.models.questions import ComparisonQuestion as ComparisonQuestion
     from likewise.learning.profiles import Version as Version
     from likewise.learning.shares import Share as Share
+    from likewise.learning.sparse_profiles import Compaction as Compaction
+    from likewise.learning.sparse_profiles import SparseOutcome as SparseOutcome
     from likewise.library.sidecars import XmpExport as XmpExport
     from likewise.library.tag_files import TagImport as TagImport
     from likewise.search.explain import Explanation as Explanation
@@ -58,17 +58,15 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "UnknownPicture",
         ],
         "likewise.ingest.add": ["AddResult"],
-        "likewise.learning.compact": ["Compaction"],
         "likewise.learning.judge": ["Judgement"],
         "likewise.learning.learned_report": ["LearnedReport"],
-        "likewise.learning.lessons": ["SparseOutcome"],
         "likewise.learning.log": ["LogLine"],
-        "likewise.learning.models.comparison_report": ["ComparisonReport"],
-        "likewise.learning.models.comparisons": ["ComparisonRecord"],
+        "likewise.learning.models.comparisons": ["ComparisonRecord", "ComparisonReport"],
         "likewise.learning.models.models": ["MapPoints"],
         "likewise.learning.models.questions": ["ComparisonQuestion"],
         "likewise.learning.profiles": ["Version"],
         "likewise.learning.shares": ["Share"],
+        "likewise.learning.sparse_profiles": ["Compaction", "SparseOutcome"],
         "likewise.library.tag_files": ["TagImport"],
         "likewise.library.sidecars": ["XmpExport"],
         "likewise.search.explain": ["Explanation", "HeatMap"],

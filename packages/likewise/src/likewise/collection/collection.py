@@ -703,13 +703,13 @@ class Collection:
             Its number.
         """
         from likewise.learning import judge as judging
-        from likewise.learning import waiting
+        from likewise.learning import pending_answers
 
         if isinstance(judgement, judging.Judgement):
             profile, judgement = judgement.profile, judgement.number
         name = resolve_profile(self._store, profile)
         if judgement is not None:
-            return waiting.undo(self._store, self._states, name, judgement)
+            return pending_answers.undo(self._store, self._states, name, judgement)
         return judging.undo(self._store, self._states, name, None)
 
     def compare(

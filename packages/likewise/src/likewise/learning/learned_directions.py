@@ -1,8 +1,8 @@
-"""What judged pairs taught a dense space, in pictures: directions that count otherwise, and moves.
+"""Show what a dense space learned from judged pairs: directions, and pictures that moved.
 
-A metric has no words to show.  What it has are directions, the eigenvectors of what was learned on
-the whole: a direction is shown by the pictures at its two ends, and its eigenvalue says how many
-times it counts now.  And it has an effect: pictures whose place in a ranking is another one.
+A metric has no words to show, but directions: the eigenvectors of what was learned on average.  The
+pictures at its two ends show a direction, and its eigenvalue is its new weight.  Pictures whose
+place in a ranking changed show the effect.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from likewise.catalog import log_tables
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.store import Store
 from likewise.errors import UnknownPicture
-from likewise.learning.examples import Example
 from likewise.learning.fold import NOTICED
 from likewise.learning.history import History
 from likewise.learning.profile_states import ProfileStates
@@ -32,21 +31,30 @@ from likewise.search.views import View, Views
 from likewise_methods.spaces import LocalMetric
 
 JUDGED, NEAR = 8, 2
-"""Newest judged queries whose answers are compared, and pictures near each that are asked too."""
+"""Newest judged queries whose results are compared, and pictures near each that are used too."""
 PAGE = 20
-"""A move is told of pictures that are among so many first ones, before or after it."""
+"""A move is reported if the picture is among so many first ones, before or after it."""
 DEPTH = EXACT_BEYOND
-"""Places that are told apart.  With the query itself one more is asked for, so that all rows are
-compared and no move is an accident of the graph."""
+"""Places that are compared.  With the query itself all rows are searched, without a graph."""
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A picture; ``box`` (x, y, width, height) is a place in it, as shares of its sides.
+
+    None: the whole picture, because the space has no places.
+    """
+
+    image: int
+    path: str
+    box: Box | None = None
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction of a space that counts ``value`` times what it did, and who is at its ends.
-
-    Pictures differ along it: those of ``one_end`` have most of it one way, those of ``other_end``
-    the other way.
-    """
+    """A direction of a space with its new weight, and the pictures at its two ends."""
 
     value: float
     one_end: tuple[Example, ...] = ()
@@ -55,10 +63,10 @@ class Direction:
 
 @dataclass(frozen=True)
 class Move:
-    """A picture whose place among the answers to ``query`` is another one now.
+    """A picture whose place among the results of ``query`` changed.
 
-    Places begin at 1; None is behind the first :data:`DEPTH`.  What was said about this very query
-    is left out: this is what the profile learned for every query.
+    Places begin at 1; None is behind the first :data:`DEPTH`.  Verdicts about this very query are
+    left out: this is what the profile learned for every query.
     """
 
     query: Example
@@ -68,26 +76,26 @@ class Move:
 
     @property
     def rose(self) -> bool:
-        """Whether it came nearer to the first place."""
+        """Whether it moved up."""
         return _place(self.after) < _place(self.before)
 
     @property
     def size(self) -> float:
-        """How far, as a ratio of places: from 40 to 10 is as far as from 4 to 1."""
+        """How far, as a ratio: from 40 to 10 is as far as from 4 to 1."""
         return abs(math.log(_place(self.before) / _place(self.after)))
 
 
 def find_directions(
     view: View, store: Store, metric: LocalMetric, top: int, n: int, report: Report
 ) -> tuple[Direction, ...]:
-    """Up to ``top`` directions that count more and as many that count less, the farthest first."""
+    """Return up to ``top`` directions that count more and as many that count less."""
     values, vectors = np.linalg.eigh(metric.overall())
     chosen = [*_farthest(values - 1, top), *_farthest(1 - values, top)]
     chosen.sort(key=lambda at: (-abs(values[at] - 1), at))
     found = []
     for done, at in enumerate(chosen, 1):
         way = vectors[:, at]
-        # An eigenvector has no sign of its own.
+        # The sign of an eigenvector is arbitrary.
         way = way if way[np.argmax(np.abs(way))] > 0 else -way
         ends = (_pictures_along(view, store, sign * way, n) for sign in (1, -1))
         found.append(Direction(float(values[at]), *ends))
@@ -103,13 +111,12 @@ def find_moves(
     top: int,
     report: Report,
 ) -> tuple[Move, ...]:
-    """Up to ``top`` pictures that rose most and as many that fell most, the farthest first."""
+    """Return the ``top`` pictures that rose most and as many that fell most."""
     best: dict[int, Move] = {}
     queries = _queries(views, similarity, history) if top else []
     for done, query in enumerate(queries, 1):
         for move in _moves_of(views, states, similarity, query):
             image = move.picture.image
-            # Each picture once, where it moved farthest.
             if image not in best or move.size > best[image].size:
                 best[image] = move
         report(Progress("comparing answers", done, len(queries)))
@@ -129,10 +136,10 @@ def _farthest(above: NDArray[np.float64], top: int) -> list[int]:
 def _pictures_along(
     view: View, store: Store, way: NDArray[np.float64], n: int
 ) -> tuple[Example, ...]:
-    """The pictures whose rows have most of a direction; those whose files are gone are left out."""
+    """Return the pictures farthest along a direction whose files exist."""
     if not n:
         return ()
-    # So many that all rows are compared: no graph was made for such a query.
+    # So many that all rows are compared: graphs are not made for such queries.
     ids, scores = view.search_row(way.astype(np.float32), EXACT_BEYOND + 1)
     images = [int(image) for image in ids[scores > 0]]
     return tuple(_examples(store, images, n))
@@ -147,7 +154,7 @@ def _examples(store: Store, images: Sequence[int], n: int) -> Iterable[Example]:
 
 
 def _queries(views: Views, similarity: Similarity, history: History) -> list[int]:
-    """The newest judged queries that are in the collection, and pictures near them."""
+    """Return the newest judged queries in the collection, and pictures near them."""
     newest = list(dict.fromkeys(item.query for item in reversed(history.items) if item.query))
     images = log_tables.subjects_in_collection(views.store, newest)
     judged = [images[subject] for subject in newest if subject in images][:JUDGED]
@@ -188,7 +195,7 @@ def _answers(
         question = resolve_query(views.store, query, None)
         ids, _ = rank(views, SearchRequest(question, similarity, k), reranker=reranker)
     except UnknownPicture:
-        # It has no row in the space, or has just been removed: there is nothing to compare.
+        # Without a row in the space, or just removed.
         return []
     return ids
 

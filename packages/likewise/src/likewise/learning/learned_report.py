@@ -1,10 +1,9 @@
-"""What a profile has learned, in a form that can be looked at.
+"""Report what a profile has learned.
 
-The words whose weights moved most, each with pictures that have it and the place it has there; how
-often the profile was right before it was told (the learning curve); and the lines of its log.  In a
-space that learns from pairs instead: directions that count otherwise, and pictures that moved.
-Nothing here is stored: words are located by describing a few pictures again, and the curve is the
-fold over the log once more, with a look at the score after each judgement.
+In a sparse space: the words whose weights changed most, each with example pictures and places, and
+the learning curve (how often the profile was right before it learned a judgement).  In a dense one:
+directions and pictures that moved.  Nothing is stored: words are located by describing a few
+pictures again, and the curve is computed by folding the log again.
 """
 
 from __future__ import annotations
@@ -23,10 +22,16 @@ from likewise.catalog.jobs import Progress, Report, silent
 from likewise.catalog.store import SpaceRow, Store
 from likewise.errors import ImageError
 from likewise.images.decode import decode
-from likewise.learning.examples import Box, Example
-from likewise.learning.fold import NOTICED, ProfileState
+from likewise.learning.fold import CHUNK, NOTICED, ProfileState, item_codes
 from likewise.learning.history import JUDGE, History
-from likewise.learning.learned_directions import Direction, Move, find_directions, find_moves
+from likewise.learning.learned_directions import (
+    Box,
+    Direction,
+    Example,
+    Move,
+    find_directions,
+    find_moves,
+)
 from likewise.learning.log import Log, LogLine
 from likewise.learning.profile_states import ProfileStates
 from likewise.search.similarities import Figures, Similarity, can_explain, taught_space
@@ -37,15 +42,14 @@ from likewise_methods.lazy_imports import sparse
 from likewise_methods.validation import whole
 
 _CANDIDATES = 3
-"""Pictures the index is asked for, for each example wanted: some files may be gone."""
-_CHUNK = 500
+"""Candidates per example wanted, since files may be gone."""
 _NEWEST = 30
-"""Newest lines of the log that come with their pictures."""
+"""Newest lines of the log that get paths and thumbnails."""
 
 
 @dataclass(frozen=True)
 class LearnedWord:
-    """A word whose weight moved: by ``change`` from where all words start, to ``weight``."""
+    """A word whose weight changed by ``change`` to ``weight``."""
 
     word: int
     weight: float
@@ -56,9 +60,9 @@ class LearnedWord:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """After a judgement: of the triplets so far, the shares that were right before being learned.
+    """The share of the first ``asked`` triplets that were right before they were learned.
 
-    ``learned`` with the weights of that moment, ``plain`` with all words counting alike.
+    ``learned`` is with the weights of that moment, ``plain`` with all words weighing the same.
     """
 
     judgement: int
@@ -69,16 +73,16 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class LearnedReport:
-    """Everything there is to show about a profile.
+    """What a profile has learned.
 
     Attributes
     ----------
     profile : str
         Its name.
     spaces : tuple of str
-        Those it ranks by.
+        The spaces it ranks by.
     space, feature : str or None
-        The one that is shown, and what it describes.
+        The reported space, and what it describes.
     width : int
         Its columns.
     pictures : int
@@ -86,23 +90,23 @@ class LearnedReport:
     start : float
         What weights start at.
     figures : Figures
-        What it amounts to; ``units`` says whether words or directions are learned.
+        How good it is; ``units`` says whether words or directions are learned.
     gained, lost : tuple of LearnedWord
-        The words that count more or less by most.
+        The words whose weight rose or fell most.
     n_gained, n_lost : int
         How many count noticeably more or less.
     curve : tuple of CurvePoint
-        How often it was right before it was told.
+        How often it was right before it learned each judgement.
     log : tuple of LogLine
         The newest lines.
     position : int
-        How far in the log it is.
+        Its position in the log.
     parent : (str, int) or None
         The profile it was copied from, and where.
     directions : tuple of Direction
-        Directions that count otherwise, in a space that learns from pairs.
+        Directions whose weight changed, in a space that learns from pairs.
     moved : tuple of Move
-        Pictures that moved, likewise.
+        Pictures that moved, in such a space.
     paths : mapping of int to str
         Of the pictures in the newest lines of the log, by id.
     sketches : mapping of int to bytes
@@ -132,9 +136,7 @@ class LearnedReport:
     directions: tuple[Direction, ...] = ()
     moved: tuple[Move, ...] = ()
     paths: Mapping[int, str] = field(repr=False, default_factory=dict)
-    """Of the pictures in the newest lines of the log, by id."""
     sketches: Mapping[int, bytes] = field(repr=False, default_factory=dict)
-    """Queries of those lines that are not in the collection: line to small JPEG."""
 
 
 def report_learned(
@@ -146,10 +148,7 @@ def report_learned(
     examples: int,
     report: Report,
 ) -> LearnedReport:
-    """What a profile has learned: the ``top`` words or directions either way.
-
-    With up to so many examples of each word, or of each end of a direction.
-    """
+    """Report the ``top`` words or directions either way, with so many examples of each."""
     top, examples = whole(top, "top", 0), whole(examples, "examples", 0)
     assert similarity.profile is not None
     store, profile, spaces = views.store, similarity.profile, views.spaces()
@@ -215,14 +214,13 @@ def report_learned(
 def learning_curve(
     store: Store, space: SpaceRow, history: History, report: Report = silent
 ) -> tuple[CurvePoint, ...]:
-    """Replay a history from its first item; a point for each judgement that could be asked."""
+    """Fold a history from its first item, with a point for each judgement that has triplets."""
     state = ProfileState(space.width)
     points = []
     name, generation, items = space.name, space.generation, history.items
-    for begin in range(0, len(items), _CHUNK):
-        chunk = items[begin : begin + _CHUNK]
-        subjects: set[int] = set().union(*(item.subjects() for item in chunk))
-        codes = log_tables.codes(store, name, generation, subjects)
+    for begin in range(0, len(items), CHUNK):
+        chunk = items[begin : begin + CHUNK]
+        codes = item_codes(store, space, chunk)
         for item in chunk:
             before = state.asked
             state.fold(
@@ -236,7 +234,7 @@ def learning_curve(
 
 
 def _largest(change: NDArray[np.float64], top: int) -> list[int]:
-    """The words with the largest positive change, largest first, low numbers first in a tie."""
+    """Return the words with the largest positive change, ties by number."""
     up = np.flatnonzero(change > 0)
     order = np.lexsort((up, -change[up]))[:top]
     return [int(word) for word in up[order]]
@@ -246,8 +244,7 @@ def _count_pictures(views: Views, space: SpaceRow) -> NDArray[np.int64]:
     view = views.view(space.name)
     assert isinstance(view, SparseView)
     found = np.zeros(space.width, np.int64)
-    # Of the pictures there are now; the idf was frozen over fewer.  An index is as wide as the
-    # last word that occurs.
+    # An index is only as wide as the last word that occurs.
     counted = view.count_words()
     found[: len(counted)] = counted
     return found
@@ -259,10 +256,9 @@ def _count_pictures(views: Views, space: SpaceRow) -> NDArray[np.int64]:
 def _find_examples(
     views: Views, space: SpaceRow, words: Sequence[int], n: int, report: Report
 ) -> dict[int, tuple[Example, ...]]:
-    """Pictures for each word: those that have most of it, with a place where there are places.
+    """Find pictures for each word: those that have most of it, with its place in them.
 
-    To locate a word its picture is described again, which takes a moment; so among those that have
-    most of it, pictures that serve several words are taken first.
+    Locating words describes the picture again, so pictures that serve several words come first.
     """
     if not n or not words:
         return dict.fromkeys(words, ())
@@ -296,16 +292,16 @@ def _find_examples(
 
 
 def _pictures_with(view: Any, word: int, width: int, k: int) -> list[int]:
-    """Pictures that have a word, most of it first: the answer to a query of that word alone."""
+    """Return the pictures that have a word, most of it first."""
     one = sparse.csr_array(([np.float32(1)], ([0], [word])), shape=(1, width))
     ids, scores = view.search_row(one, k)
     return [int(image) for image in ids[scores > 0]]
 
 
 def _locate_words(space: Space, path: str, words: Sequence[int]) -> dict[int, Box]:
-    """Where words are in a picture: of each its clearest place, as shares of width and height."""
+    """Locate words in a picture: the best place of each, as shares of width and height."""
     found: dict[int, Box] = {}
-    # A file that has gone since gives no examples; the next picture does.
+    # A file that cannot be read gives no examples.
     with suppress(ImageError):
         pixels = decode(path, max_side=DECODE_SIDE).pixels
         places = space.find_places(pixels)
@@ -329,7 +325,7 @@ def _paths(store: Store, lines: Sequence[LogLine]) -> dict[int, str]:
 
 
 def _small_queries(store: Store, history: History, lines: Sequence[LogLine]) -> dict[int, bytes]:
-    """The small JPEG the log keeps of queries that are not in the collection, by line."""
+    """Return the logged JPEGs of queries that are not in the collection, by line."""
     outside = {line.number for line in lines if line.kind == JUDGE and line.query is None}
     found = {}
     for entry in history.log():

@@ -1,7 +1,7 @@
-"""Profiles: learned similarities with a history; versions, copies, roll-back, files, lessons.
+"""Manage profiles: learned similarities with a history of log lines.
 
-A version is (profile, position in the log, generation).  Rolling back appends a line that says so;
-nothing is erased, and the way forward again is another roll-back.
+A version is (profile, position in the log, generation).  Rolling back appends a line; nothing is
+erased, so another roll-back leads forward again.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 from likewise.catalog import jobs, log_tables
 from likewise.catalog.filters import absolute
 from likewise.catalog.pictures import PictureName, Pictures
-from likewise.errors import CollectionError, UnknownName
-from likewise.learning import compact as compacting
-from likewise.learning import learned_report, lessons, profile_files
+from likewise.errors import CollectionError, InvalidInput, UnknownName
+from likewise.learning import learned_report, profile_files, sparse_profiles
 from likewise.learning.history import MERGE, ROLLBACK
+from likewise.learning.judge import commit_comparisons
 from likewise.learning.log import append_line, check_person, timestamp
+from likewise.learning.models.constraints import label_pictures
 from likewise.learning.profile_states import ProfileStates
 from likewise.search.similarities import (
     DEFAULT,
@@ -36,7 +37,11 @@ from likewise.search.sparse_view import SparseView
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows
 from likewise.spaces.registry import open_spaces
+from likewise_methods.solis import triplets_from_labels
 from likewise_methods.validation import whole
+
+_CHUNK = 200
+"""Comparisons written in one transaction."""
 
 
 class Version(NamedTuple):
@@ -53,7 +58,7 @@ class Version(NamedTuple):
 
 
 class Profiles(Mapping[str, Similarity]):
-    """Every profile under its own name, whichever is in use, with what it amounts to."""
+    """Every profile by name, with its figures."""
 
     def __init__(
         self, views: Views, states: ProfileStates, similarities: Similarities, pictures: Pictures
@@ -63,7 +68,7 @@ class Profiles(Mapping[str, Similarity]):
 
     def __getitem__(self, name: str) -> Similarity:
         known = self._similarities.profiles()
-        # By the name ``default`` a similarity is the profile in use; here it is the one so called.
+        # Elsewhere ``default`` means the profile in use; here it is the profile of that name.
         if name not in known:
             raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
         return self._similarities.with_figures(known[name], open_spaces(self._store))
@@ -76,17 +81,17 @@ class Profiles(Mapping[str, Similarity]):
 
     @property
     def in_use(self) -> str:
-        """The profile that ``default`` means now."""
+        """The profile that ``default`` means."""
         return resolve_profile(self._store, DEFAULT)
 
     def figures(self, profile: str = DEFAULT) -> Figures:
-        """What a profile amounts to."""
+        """Return the figures of a profile."""
         found = self._similarities.profiles()[resolve_profile(self._store, profile)]
         taught = taught_space(found, open_spaces(self._store))
         return self._states.figures(found.profile or DEFAULT, taught)
 
     def version(self, profile: str = DEFAULT) -> Version:
-        """What a profile is now: its name, the position in the log, and the generations."""
+        """Return the current version of a profile."""
         name = resolve_profile(self._store, profile)
         live = {space.name: space.generation for space in self._store.spaces().values()}
         return Version(name, self._states.history(name).position, live)
@@ -99,7 +104,7 @@ class Profiles(Mapping[str, Similarity]):
         examples: int = 4,
         report: jobs.Report = jobs.silent,
     ) -> learned_report.LearnedReport:
-        """What a profile has learned: the ``top`` words or directions either way, with examples."""
+        """Report what a profile learned: the ``top`` words or directions either way."""
         name = resolve_profile(self._store, profile)
         similarity = self._similarities.profiles()[name]
         return learned_report.report_learned(
@@ -109,7 +114,7 @@ class Profiles(Mapping[str, Similarity]):
     # -- made and changed -------------------------------------------------------------------
 
     def create(self, name: str, base: str | None = None) -> None:
-        """A profile that has learned nothing yet, over a built-in similarity."""
+        """Make an empty profile over a built-in similarity."""
         built_in = [made.name for made in self._similarities.built_in()]
         if base is not None and base not in built_in:
             raise CollectionError(
@@ -120,20 +125,19 @@ class Profiles(Mapping[str, Similarity]):
             log_tables.put_profile(c, name, base or "", timestamp(), None, 0)
 
     def copy(self, source: str, name: str) -> None:
-        """A profile that begins with all another has learned, and goes its own way from there."""
+        """Make a profile that begins with everything another has learned."""
         source = resolve_profile(self._store, source)
         row = log_tables.profiles(self._store)[source]
         with self._store.write(durable=True) as c:
             check_new_name(self._store, name)
-            # Whatever the source learns later is behind this position.
             position = log_tables.last_entry(self._store, source)
             log_tables.put_profile(c, name, row.base, timestamp(), source, position)
 
     def merge(self, sources: Sequence[str], name: str) -> None:
-        """A new profile with all that others have learned, each as it stands now.
+        """Make a profile from everything that several have learned.
 
-        What they share counts once; where one contradicts another about a query, the later word
-        counts.  None of them changes, and the new one goes its own way from there.
+        What they share counts once; where they contradict each other about a query, the later
+        judgement counts.  The sources do not change.
         """
         found = list(dict.fromkeys(resolve_profile(self._store, one) for one in sources))
         if len(found) < 2:
@@ -153,9 +157,9 @@ class Profiles(Mapping[str, Similarity]):
         self._states.fold_in_use(name)
 
     def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
-        """Return a profile to an earlier position of its log; 0 is where it began."""
+        """Return a profile to an earlier position of its log; 0 is its beginning."""
         name = resolve_profile(self._store, profile)
-        # First the lock of the states, then the catalog's: everywhere in this order.
+        # Lock order, everywhere: the states first, then the catalog.
         with self._states.lock, self._store.write(durable=True) as c:
             history = self._states.history(name)
             position = whole(position, "position", 0)
@@ -168,25 +172,25 @@ class Profiles(Mapping[str, Similarity]):
         self._states.fold_in_use(name)
 
     def export(self, path: str | os.PathLike[str], *, profile: str = DEFAULT) -> Path:
-        """The learned weights in one file, for another collection with the same words."""
+        """Write what was learned to a file, for another collection with the same words."""
         name = resolve_profile(self._store, profile)
         return profile_files.export_profile(self._store, self._states, name, absolute(path))
 
     def load(self, path: str | os.PathLike[str], name: str | None = None) -> str:
-        """A profile from a file that :meth:`export` wrote; gives its name."""
+        """Make a profile from a file that :meth:`export` wrote; return its name."""
         return profile_files.import_profile(self._store, absolute(path), name)
 
     # -- learned in bulk --------------------------------------------------------------------
 
     def behind(self, profile: str = DEFAULT) -> int:
-        """Judgements that a profile is still learning anew; 0: searches know all that stands."""
+        """Return how many judgements are still being learned again in the background."""
         return self._states.behind(resolve_profile(self._store, profile))
 
     def settle(self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent) -> None:
-        """Wait until a profile has learned all that stands in its log.
+        """Wait until a profile has learned everything in its log that counts.
 
-        Taking back or contradicting an old line among many thousand is learned beside: until then
-        searches rank as before, and say how far they are ``behind``.
+        Taking back or contradicting an old line among many thousand is learned in the background:
+        until then searches rank as before, and say how far they are ``behind``.
         """
         self._states.settle(resolve_profile(self._store, profile), report)
 
@@ -199,15 +203,21 @@ class Profiles(Mapping[str, Similarity]):
         person: str | None = None,
         report: jobs.Report = jobs.silent,
     ) -> int:
-        """Comparisons (anchor, nearer, farther) in bulk; gives how many went into the log."""
+        """Log many comparisons (anchor, nearer, farther), learn them, and return their number."""
         name = resolve_profile(self._store, profile)
         id_of = self._pictures.id_of
         rows = [(id_of(a), id_of(b), id_of(c)) for a, b, c in triplets]
         who = check_person(person)
-        written = lessons.learn_triplets(self._views, rows, name, source, report, who)
+        for row in rows:
+            if len(set(row)) != 3:
+                raise InvalidInput(f"{row} names a picture twice; three different ones expected")
+        for start in range(0, len(rows), _CHUNK):
+            chunk = rows[start : start + _CHUNK]
+            commit_comparisons(self._views, chunk, name, source, who)
+            report(jobs.Progress("writing comparisons", start + len(chunk), len(rows)))
         self._states.fold_in_use(name)
         self._states.settle(name, report)
-        return written
+        return len(rows)
 
     def learn_labels(
         self,
@@ -218,15 +228,16 @@ class Profiles(Mapping[str, Similarity]):
         profile: str = DEFAULT,
         report: jobs.Report = jobs.silent,
     ) -> int:
-        """Comparisons drawn from folder names or single tags: same label nearer than another."""
-        ids, names = lessons.label_pictures(self._store, labels)
-        rows = lessons.draw_triplets(ids, names, n_triplets, seed)
+        """Learn comparisons drawn from labels: folder names, or single tags."""
+        ids, names = label_pictures(self._store, labels)
+        drawn = triplets_from_labels(names, n_triplets, random_state=seed)
+        rows = ids[drawn].tolist()
         return self.learn_triplets(rows, profile=profile, source=labels, report=report)
 
     def relearn(self, profile: str = DEFAULT) -> Similarity:
-        """Fold the whole log again from its first line; gives the profile with its figures.
+        """Learn the whole log again, and return the profile with its figures.
 
-        It must come to what is in use; if it does not, the catalog is damaged.
+        The result must equal what is in use; else the catalog is damaged.
         """
         name = resolve_profile(self._store, profile)
         for space in open_spaces(self._store).values():
@@ -238,11 +249,11 @@ class Profiles(Mapping[str, Similarity]):
 
     def learn_sparse(
         self, name: str, *, profile: str = DEFAULT, report: jobs.Report = jobs.silent
-    ) -> lessons.SparseOutcome:
-        """A compact profile from all lessons of another: most words weigh nothing.
+    ) -> sparse_profiles.SparseOutcome:
+        """Make a sparse profile from another: most words weigh nothing.
 
-        Made only where there are enough triplets and where it is right no less often about
-        lessons held out.  What was said about single queries comes along.
+        Made only from enough triplets, and if it is right no less often about held-out
+        judgements.  Verdicts about single queries are copied.
         """
         source = resolve_profile(self._store, profile)
         check_new_name(self._store, name)
@@ -251,8 +262,8 @@ class Profiles(Mapping[str, Similarity]):
             raise CollectionError(f"profile {source!r} ranks by no words; there is nothing to thin")
         view = self._views.view(space.name)
         assert isinstance(view, SparseView)
-        cost = lessons.posting_costs(view.frequency()[0])
-        outcome, weights = lessons.learn_sparse(
+        cost = sparse_profiles.posting_costs(view.frequency()[0])
+        outcome, weights = sparse_profiles.learn_sparse(
             self._store, self._states, source, space, cost, report
         )
         if weights is not None:
@@ -266,8 +277,8 @@ class Profiles(Mapping[str, Similarity]):
 
     def compact(
         self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent
-    ) -> compacting.Compaction:
-        """Give a sparse profile an index with its own words only; says what it saved."""
+    ) -> sparse_profiles.Compaction:
+        """Give a sparse profile an index with its own words only; return what that saved."""
         name = resolve_profile(self._store, profile)
         with self._store.lease("compact"):
             space_rows.tidy(self._store)
@@ -277,6 +288,6 @@ class Profiles(Mapping[str, Similarity]):
                 raise CollectionError(
                     f"profile {name!r} gives no word the weight 0; make a sparse one first"
                 )
-            done = compacting.compact(self._views, name, space, weights, report)
+            done = sparse_profiles.compact(self._views, name, space, weights, report)
             space_rows.tidy(self._store)
             return done

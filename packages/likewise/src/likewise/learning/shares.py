@@ -1,4 +1,4 @@
-"""Links for other people's answers: a name, a token, and nothing of the token kept but its hash."""
+"""Links that let other people answer questions; only the hash of a link's token is stored."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from likewise.learning.log import timestamp
 
 _SHARES = "shares"
 _LONGEST = 40
-MOST_SHARES = 100
+MAX_SHARES = 100
 
 
 @dataclass(frozen=True)
 class Share:
-    """Who may answer questions, and for which profile; of its token only a ``digest`` is kept.
+    """A link to answer questions for a profile; ``digest`` is the hash of its token.
 
     See Also
     --------
@@ -35,20 +35,20 @@ class Share:
 
 
 class Shares:
-    """Links that let other people in to answer questions."""
+    """The links of a collection."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def __iter__(self) -> Iterator[Share]:
-        """Links that work now, oldest first."""
+        """Iterate over the links, oldest first."""
         return iter(self._load())
 
     def __len__(self) -> int:
         return len(self._load())
 
     def create(self, name: str, profile: str = "default") -> str:
-        """A token for somebody's answers; it cannot be shown again."""
+        """Make a link and return its token, which cannot be shown again."""
         name = name.strip()
         if not name or len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"{name!r} is no name; 1 to {_LONGEST} letters expected")
@@ -59,15 +59,15 @@ class Shares:
                 raise CollectionError(f"{name} has a link already; close it first, or another name")
             if name.casefold() in {one.name.casefold() for one in working_keys(self._store)}:
                 raise CollectionError(f"{name} has a key already; another name expected")
-            if len(shares) >= MOST_SHARES:
+            if len(shares) >= MAX_SHARES:
                 raise CollectionError(f"there are {len(shares)} links; close some first")
             shares.append(Share(name, profile, timestamp(), _digest(token)))
             put_setting(c, _SHARES, _to_json(shares))
         return token
 
     def revoke(self, name: str) -> None:
-        """Close a link; what was said through it stays."""
-        # Durable: a power cut must not open again what somebody closed.
+        """Close a link; answers given through it stay."""
+        # Durable: a power cut must not open a closed link again.
         with self._store.write(durable=True) as c:
             shares = self._load()
             left = [one for one in shares if one.name != name]
@@ -76,7 +76,7 @@ class Shares:
             put_setting(c, _SHARES, _to_json(left))
 
     def revoke_all(self) -> int:
-        """Close every link; gives how many there were."""
+        """Close every link; return how many there were."""
         with self._store.write(durable=True) as c:
             closed = len(self._load())
             if closed:
@@ -84,9 +84,9 @@ class Shares:
         return closed
 
     def of_token(self, token: str) -> Share | None:
-        """The link a token belongs to."""
+        """Return the link a token belongs to."""
         digest = _digest(token)
-        # A hash of 192 random bits is compared: nothing can be learned from how long it takes.
+        # Comparing hashes of 192 random bits leaks nothing through timing.
         return next((one for one in self._load() if one.digest == digest), None)
 
     def _load(self) -> list[Share]:

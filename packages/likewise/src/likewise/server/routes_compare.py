@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field
 
 from likewise.collection.keys import AccessKey
 from likewise.errors import CollectionError, LikewiseError
-from likewise.learning.models.comparison_report import ComparisonReport
-from likewise.learning.models.comparisons import ComparisonRecord
+from likewise.learning.models.comparisons import ComparisonRecord, ComparisonReport
+from likewise.learning.pending_answers import PendingAnswers
 from likewise.learning.shares import Share
-from likewise.learning.waiting import Waiting
 from likewise.server.access import GUEST
 from likewise.server.callers import Calling
 from likewise.server.guests import QUESTIONS
@@ -350,7 +349,7 @@ def take_in(service: Serving, said: TakeInIn) -> TakenOut:
     return TakenOut(before=before, items=_waiting_out(taken).items)
 
 
-def _waiting_out(found: list[Waiting]) -> WaitingOut:
+def _waiting_out(found: list[PendingAnswers]) -> WaitingOut:
     return WaitingOut(
         items=[
             WaitingPersonOut(profile=one.profile, name=one.person or "", answers=one.answers)

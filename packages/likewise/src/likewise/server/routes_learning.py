@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from likewise.learning.examples import Example
-from likewise.learning.learned_directions import Direction, Move
+from likewise.learning.learned_directions import Direction, Example, Move
 from likewise.learning.learned_report import LearnedWord
 from likewise.learning.log import LogLine
 from likewise.search.explain import HeatMap

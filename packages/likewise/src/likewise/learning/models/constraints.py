@@ -1,12 +1,13 @@
-"""What people said, as numbers: pairs and triplets over the vectors of the pictures named.
+"""Collect training data for metrics and maps: pairs, triplets and labels, over rows of pictures.
 
 A judgement makes the query similar to what was liked and dissimilar to what was disliked; where
-nothing was disliked, what was shown above a liked picture and passed over counts as dissimilar.  A
-comparison makes a triplet, and two pairs: the nearer picture similar, the farther one dissimilar.
+nothing was disliked, pictures shown above a liked one count as dissimilar.  A comparison makes a
+triplet, and two pairs: the nearer picture similar, the farther one dissimilar.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +19,10 @@ from likewise.catalog import log_tables
 from likewise.catalog.log_tables import bodies
 from likewise.catalog.segments import unpack_dense
 from likewise.catalog.store import SpaceRow, Store
+from likewise.errors import CollectionError, InvalidInput
 from likewise.learning.history import COMPARE, JUDGE, Item
+from likewise.learning.pending_answers import all_answers, answer_profiles
 from likewise.learning.profile_states import ProfileStates
-from likewise.learning.waiting import answer_profiles, waiting_items
 from likewise.search.similarities import resolve_profile
 
 Numbers = NDArray[np.int64]
@@ -28,13 +30,12 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Constraints:
-    """Rows of the pictures that were spoken of, and what was said, by row number.
+    """Rows of the pictures in judgements and comparisons, and pairs and triplets of row numbers.
 
-    ``same`` tells whether a pair is similar; ``said_in`` names the query of each pair and
-    ``asked_in`` that of each triplet, so that what belongs together can be held out together.
-    ``compared`` marks the triplets that are comparisons, and ``explicit`` those whose far picture
-    somebody named: disliked, or the farther one of a comparison, and not merely passed over.
-    ``opposed`` counts pairs that were left out because as much speaks for them as against.
+    ``same`` says whether a pair is similar; ``said_in`` is the query of each pair and ``asked_in``
+    that of each triplet, so that what belongs together can be held out together.  ``compared``
+    marks triplets from comparisons, ``explicit`` those whose far picture was named (disliked, or
+    the farther one of a comparison).  ``opposed`` counts pairs left out because of equal votes.
     """
 
     subjects: tuple[int, ...]
@@ -51,12 +52,10 @@ class Constraints:
     def without(
         self, queries: Any, asked: Numbers | None = None
     ) -> tuple[Numbers, NDArray[np.bool_]]:
-        """(pairs, same) less those of some queries, and less what their triplets ask.
+        """Return (pairs, same) without those of some queries and of their triplets.
 
-        ``asked`` are further triplets that must not be taught; their rows may lie beyond ``X``.
-
-        A pair may have been judged from either end: it is in a triplet of the one query and was
-        said in the other.
+        A pair may have been judged from either end, so the triplets count too.  ``asked`` are
+        further triplets that must not be learned; their rows may lie beyond ``X``.
         """
         own = self.triplets[np.isin(self.asked_in, queries)]
         out = own if asked is None else np.concatenate([own, asked])
@@ -73,9 +72,9 @@ def gather_constraints(
     space: SpaceRow,
     row_of: Callable[[int], Any],
 ) -> Constraints:
-    """All that stands, in one dense space; ``row_of`` knows pictures of the collection by id.
+    """Return the constraints of some items in a dense space; ``row_of`` takes picture ids.
 
-    Pictures without a vector in the space are left out, with what was said about them.
+    Pictures without a row are left out, with their pairs and triplets.
     """
     kept = [item for item in items if item.kind in (JUDGE, COMPARE)]
     subjects: set[int] = set().union(*(item.subjects() for item in kept))
@@ -93,7 +92,7 @@ def gather_constraints(
         named = bool(far)
         if not far and item.weight >= 1.0:
             far = [place[s] for s in item.negatives if s in place]
-        # A verdict on a pair outweighs any number of comparisons that it was part of.
+        # A verdict on a pair outweighs any number of comparisons it is part of.
         vote = 1.0 if item.kind == COMPARE else 1e6
         for others, sign in ((near, vote), (far, -vote)):
             for other in others:
@@ -123,7 +122,7 @@ def gather_constraints(
 def subject_rows(
     store: Store, space: SpaceRow, subjects: set[int], row_of: Callable[[int], Any]
 ) -> dict[int, NDArray[np.float32]]:
-    """Prepared rows of subjects: their codes, else their rows in the collection."""
+    """Return the rows of subjects: their codes, else their rows in the collection."""
     codes = log_tables.codes(store, space.name, space.generation, subjects)
     found = {s: unpack_dense([blob], space.width)[0] for s, blob in codes.items()}
     here = log_tables.subjects_in_collection(store, subjects - set(found))
@@ -135,7 +134,7 @@ def subject_rows(
 
 
 def _number_pairs(pairs: Numbers, size: int) -> Numbers:
-    """One number for each ordered pair of rows."""
+    """Return one number for each ordered pair of rows."""
     return np.asarray(pairs[:, 0] * size + pairs[:, 1], np.int64)
 
 
@@ -145,7 +144,7 @@ def _matrix(rows: Sequence[Any], width: int) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison that stands, with who made it and where it came from."""
+    """A comparison in effect, with the person who made it and its source."""
 
     number: int
     anchor: int
@@ -156,8 +155,8 @@ class Comparison:
     at: float = 0.0
 
 
-def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
-    """Every comparison that stands, in the order of the log; pictures are subjects."""
+def active_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
+    """Return the comparisons among items, in the order of the log; pictures are subjects."""
     kept = [item for item in items if item.kind == COMPARE and item.liked and item.disliked]
     said = bodies(store, [item.number for item in kept])
     return [
@@ -171,17 +170,39 @@ def standing_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison
 
 
 def profile_items(store: Store, states: ProfileStates, profile: str) -> tuple[str, list[Item], int]:
-    """(profile, what stands in it, the last line that was read).
+    """Return (profile, its items, the last line that was read), with its pending answers.
 
-    With the answers that wait for it: a map or a metric is asked for by name, and ranks nothing
-    that its owner did not choose it for.
+    Pending answers count, since a map or a metric ranks only where its owner chose it.
     """
     used = resolve_profile(store, profile)
     with states.lock:
         history = states.history(used)
         found = {item.number: item for item in history.items}
-        for item in waiting_items(store, states, used):
+        for item in all_answers(store, states, used):
             found.setdefault(item.number, item)
         read = [history.position]
         read += [states.history(one.profile).position for one in answer_profiles(store, used)]
         return used, [found[number] for number in sorted(found)], max(read)
+
+
+def label_pictures(store: Store, labels: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return (ids, labels) of the pictures that have one: their folder's name, or their one tag."""
+    found: dict[int, str] = {}
+    if labels == "folders":
+        for row in store.every_image():
+            if row.path:
+                found[row.id] = os.path.basename(os.path.dirname(row.path))
+    elif labels == "tags":
+        for row in store.every_image():
+            tags = store.tags_of(row.id)
+            if len(tags) == 1:
+                found[row.id] = tags[0][0]
+    else:
+        raise InvalidInput(f'labels is {labels!r}; "folders" or "tags" expected')
+    names, counts = np.unique(list(found.values()), return_counts=True)
+    if len(names) < 2 or counts.max(initial=0) < 2:
+        raise CollectionError(
+            f"by their {labels} there are {len(names)} kind(s) of pictures; two are needed, and "
+            "two pictures of one of them"
+        )
+    return np.array(list(found), np.int64), np.array(list(found.values()))

@@ -1,42 +1,43 @@
-"""A map from comparisons: an ordinal embedding of some pictures, and a place for all the others.
+"""Learn a map from comparisons: embed some pictures, and place all others by their features.
 
-What people compared comes from the log.  Where they compared nothing, or too little to place
-pictures by, comparisons are made from the space itself (a near neighbour is nearer than a picture
-drawn at random), or from labels; what was made and what was said is counted apart.  Pictures
-beyond the anchors are placed by :class:`~likewise_methods.ordinal.kernel_map.KernelMap`.
+People's comparisons come from the log.  Where there are none or too few, more are generated from
+the space (a neighbour is nearer than a picture drawn at random) or from labels, and counted apart.
+Pictures beyond the anchors are placed by :class:`~likewise_methods.ordinal.kernel_map.KernelMap`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likewise.catalog import log_tables
 from likewise.catalog.jobs import Progress, Report
-from likewise.catalog.store import SpaceRow
+from likewise.catalog.store import SpaceRow, Store
+from likewise.learning.models.constraints import Comparison, label_pictures, subject_rows
 from likewise.search.learned_models import Basis, Map
-from likewise.search.model_rows import agreement, agreement_plain
+from likewise.search.model_rows import agreement, agreement_plain, sample_rows
 from likewise_methods.neighbours import Exact
 from likewise_methods.ordinal import KernelMap
 
 ANCHORS = 3_000
-"""Pictures that are embedded: all that were compared, and others up to so many.  The rest is
-placed by its features."""
+"""Pictures that are embedded: all that were compared, and others up to so many."""
 DIRECTIONS = 64
 NEIGHBOURS, FARTHER, RANDOM = 10, 4, 15
-"""Made comparisons of each anchor: so many neighbours, each against so many drawn at random; and
-so many of two drawn at random, which keep what is far apart far apart."""
+"""Generated comparisons per anchor: neighbours, each against pictures drawn at random; and pairs
+drawn at random, which keep distant pictures distant."""
 DIMENSIONS = (2, 5, 10)
-"""Dimensions to rank in that are tried; a map is drawn in two."""
+"""Dimensions that are tried for ranking; a map is drawn in two."""
 FEWEST = 20
-"""Comparisons below which nothing is held out and the space helps."""
+"""Comparisons below which nothing is held out."""
 FOLDS = 3
 _WHILE_CHOOSING = 400
-"""Pictures nobody compared that take part while source and dimension are chosen."""
+"""Pictures without comparisons that are used while source and dimension are chosen."""
 _PEOPLE_WEIGHT = 0.5
-"""Where both count, what people said has this share of all comparisons (each repeated)."""
+"""Share of people's comparisons (each repeated) where generated ones count too."""
 
 Triplets = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,10 +45,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MapData:
-    """Pictures that can be anchors, and what is said about them by row number.
+    """Rows of pictures that can be anchors, and comparisons of their row numbers.
 
-    The first ``n_said`` rows are those that people compared.  ``ids`` is 0 for pictures that are
-    not in the collection (any more).
+    The first ``n_said`` rows are those that people compared (``said``); ``made`` was generated.
+    ``ids`` is 0 for pictures that are not in the collection.
     """
 
     ids: NDArray[np.int64]
@@ -60,19 +61,69 @@ class MapData:
 
 @dataclass(frozen=True)
 class LearnedMap:
-    """A map and what it amounts to."""
+    """A map with its figures."""
 
     map: Map
     figures: dict[str, Any]
 
 
+def gather_comparisons(
+    store: Store,
+    space: SpaceRow,
+    said: Sequence[Comparison],
+    row_of: Callable[[int], Any],
+    *,
+    anchors: int,
+    labels: str | None,
+    seed: int,
+    others: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None,
+) -> tuple[MapData, NDArray[np.bool_]]:
+    """Return the data for a map, and a mask of the comparisons that could be used.
+
+    Up to ``anchors`` pictures: those compared, and others drawn at random, or those of ``others``
+    (ids and rows).
+    """
+    subjects = {s for one in said for s in (one.anchor, one.nearer, one.farther)}
+    rows = subject_rows(store, space, subjects, row_of)
+    place = {subject: at for at, subject in enumerate(rows)}
+    used = np.array(
+        [all(s in place for s in (one.anchor, one.nearer, one.farther)) for one in said], bool
+    )
+    triplets = np.array(
+        [
+            (place[one.anchor], place[one.nearer], place[one.farther])
+            for one, fits in zip(said, used, strict=True)
+            if fits
+        ],
+        np.int64,
+    ).reshape(-1, 3)
+    here = log_tables.subjects_in_collection(store, rows)
+    own = np.array([here.get(subject, 0) for subject in rows], np.int64)
+    if others is None:
+        more = max(anchors - len(rows), 0)
+        ids, further = sample_rows(store, space, more, seed, avoid=set(own.tolist()))
+    else:
+        new = ~np.isin(others[0], own)
+        ids, further = others[0][new], others[1][new]
+    whole = np.array(list(rows.values()), np.float32).reshape(len(rows), space.width)
+    names = np.concatenate([own, ids])
+    X = np.concatenate([whole, further])
+    if labels is None:
+        made, made_from = from_neighbours(X, seed), "space"
+    else:
+        known = dict(zip(*(part.tolist() for part in label_pictures(store, labels)), strict=True))
+        made = from_labels(np.array([str(known.get(i, "")) for i in names.tolist()]), seed)
+        made_from = labels
+    return MapData(names, X, len(rows), triplets, made, made_from), used
+
+
 def learn_map(given: MapData, space: SpaceRow, seed: int, report: Report) -> LearnedMap:
-    """Embed the anchors, to rank and to draw, and learn to place the others."""
+    """Embed the anchors, for ranking and drawing, and learn to place the others."""
     choice = _choose(given, space, seed, report)
     source, n_ranked = choice["source"], choice["dimensions"]
     report(Progress("drawing the map", 0, 0))
     rows, triplets = combine_comparisons(given, source, given.said)
-    # A picture that no comparison names has no place to learn from: it is placed like all others.
+    # A picture in no comparison is placed by its features.
     known = np.unique(triplets)
     if 3 <= len(known) < len(rows):
         rows, triplets = rows[known], np.searchsorted(known, triplets)
@@ -100,7 +151,7 @@ def learn_map(given: MapData, space: SpaceRow, seed: int, report: Report) -> Lea
 
 
 def embed(triplets: Triplets, n: int, dimensions: int, seed: int, starts: int = 2) -> Floats:
-    """Places of n pictures from comparisons of their numbers, centred."""
+    """Embed n pictures from comparisons of their numbers, centred."""
     from likewise_methods.ordinal import OrdinalEmbedding
 
     if n == 0 or not len(triplets):
@@ -111,7 +162,7 @@ def embed(triplets: Triplets, n: int, dimensions: int, seed: int, starts: int = 
 
 
 def upright(places: Floats) -> Floats:
-    """Centred places turned so that most of their spread runs from left to right."""
+    """Rotate centred places so that their largest spread is horizontal."""
     if len(places) < 2:
         return places
     values, axes = np.linalg.eigh(places.T @ places)
@@ -120,7 +171,7 @@ def upright(places: Floats) -> Floats:
 
 
 def from_neighbours(X: NDArray[np.float32], seed: int) -> Triplets:
-    """Comparisons that say what a space says: neighbours first, and far from farther."""
+    """Generate comparisons from distances in a space."""
     n = len(X)
     if n < 3:
         return np.zeros((0, 3), np.int64)
@@ -128,7 +179,7 @@ def from_neighbours(X: NDArray[np.float32], seed: int) -> Triplets:
     k = min(NEIGHBOURS, n - 2)
     near, _ = Exact("l2").build(X).search(X, k + 1)
     anchors = np.arange(n)
-    # Copies of a picture may push it off the first place of its own list.
+    # Copies of a picture may come before it in its own list.
     own = near == anchors[:, None]
     own[~own.any(axis=1), -1] = True
     near = near[~own].reshape(n, k)
@@ -146,7 +197,7 @@ def from_neighbours(X: NDArray[np.float32], seed: int) -> Triplets:
 
 
 def from_labels(labels: NDArray[Any], seed: int) -> Triplets:
-    """Comparisons by labels: one's own kind is nearer than another; no label, no comparison."""
+    """Generate comparisons from labels: the same label is nearer than another."""
     rng = np.random.default_rng(seed)
     known = np.flatnonzero(labels != "")
     codes = np.unique(labels[known], return_inverse=True)[1]
@@ -164,22 +215,20 @@ def from_labels(labels: NDArray[Any], seed: int) -> Triplets:
 def combine_comparisons(
     given: MapData, source: str, said: Triplets
 ) -> tuple[NDArray[np.int64], Triplets]:
-    """(rows that are embedded, comparisons by their place among these) for a source."""
+    """Return (rows to embed, comparisons of their indices) for a source."""
     if source == "people":
         return np.arange(given.n_said), said
     if not len(said):
         return np.arange(len(given.X)), given.made
-    # So often that people outweigh what was made up, and still with every comparison whole.
     times = max(1, round(_PEOPLE_WEIGHT / (1 - _PEOPLE_WEIGHT) * len(given.made) / len(said)))
     return np.arange(len(given.X)), np.concatenate([given.made, np.repeat(said, times, axis=0)])
 
 
 def _choose(given: MapData, space: SpaceRow, seed: int, report: Report) -> dict[str, Any]:
-    """The source of comparisons and the dimension that agree most with people, held out."""
+    """Choose the source and the dimension that agree most with held-out comparisons."""
     none: dict[str, Any] = {"agreement": None, "agreement_plain": None, "held_out": 0}
     if len(given.said) < FEWEST:
         source = "both" if len(given.said) else given.made_from
-        # Ten dimensions keep what a space says about as well as it can be kept.
         return {"source": source, "dimensions": _dimensions(len(given.X))[-1], **none}
     given = _with_fewer_pictures(given)
     folds = split_folds(given.said, FOLDS, seed)
@@ -212,7 +261,7 @@ def agree_held_out(
     dimensions: int,
     seed: int,
 ) -> NDArray[np.bool_]:
-    """For each comparison whether a map learned without it (and its like) agrees."""
+    """Return, for each comparison, whether a map learned without its fold agrees."""
     right = np.zeros(len(given.said), bool)
     for fold in folds:
         places = _embed_without(given, features, source, dimensions, ~fold, seed)
@@ -221,7 +270,7 @@ def agree_held_out(
 
 
 def _with_fewer_pictures(given: MapData) -> MapData:
-    """All that was compared, beside some of the others only."""
+    """Keep the compared pictures and some of the others."""
     n = given.n_said + _WHILE_CHOOSING
     made = given.made[(given.made < n).all(axis=1)]
     return replace(given, ids=given.ids[:n], X=given.X[:n], made=made)
@@ -239,7 +288,7 @@ def _embed_without(
     kept: NDArray[np.bool_],
     seed: int,
 ) -> Floats:
-    """Places of all rows, learned without the comparisons held out."""
+    """Embed all rows without the comparisons held out."""
     rows, triplets = combine_comparisons(given, source, given.said[kept])
     places = np.zeros((len(given.X), dimensions))
     known = np.unique(triplets)
@@ -254,7 +303,7 @@ def _embed_without(
 
 
 def split_folds(said: Triplets, most: int, seed: int) -> list[NDArray[np.bool_]]:
-    """Comparisons in parts; the same question, however it was answered, is in one part."""
+    """Return masks of comparisons by fold; answers to the same question share a fold."""
     pair = np.sort(said[:, 1:], axis=1)
     _, question = np.unique(np.column_stack([said[:, :1], pair]), axis=0, return_inverse=True)
     question = question.ravel()

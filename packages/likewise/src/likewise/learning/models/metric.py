@@ -1,8 +1,8 @@
-"""A metric from the log: pairs people made and pictures nobody spoke of, by S3ML.
+"""Learn a metric from the pairs in the log and from unlabelled pictures, by S3ML.
 
-Learning takes place in the directions in which the pictures differ most.  How strongly the pairs
-count is chosen by what they say about queries left out.  The space itself is the one to beat: it
-is kept, as it is, unless a learned metric is clearly right about more of them.
+Learning is done in the directions in which the pictures differ most.  The weight of the pairs is
+chosen on held-out queries.  The space's own distance is kept unless a learned metric is clearly
+right more often.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from likewise.search.model_rows import agreement, agreement_plain
 DIRECTIONS = 64
 """Directions a metric is learned in, at most."""
 UNLABELLED = 5_000
-"""Pictures nobody spoke of that shape the metric, at most; drawn at random."""
+"""Unlabelled pictures, at most; drawn at random."""
 _WHILE_CHOOSING = 1_000
 FEWEST = 5
 """Pairs of either kind below which nothing is learned."""
 ENOUGH = 10
-"""Triplets with a far picture that people named, below which far pictures are drawn instead."""
+"""Triplets whose far picture was named, below which far pictures are drawn instead."""
 DRAWN = 10
-"""Far pictures drawn for each liked one, where they are drawn."""
+"""Far pictures drawn for each liked one."""
 FOLDS = 5
 STRENGTHS = (1.0, 3.0, 10.0)
 """Weights of the pairs that are tried, in units of the largest safe one (docs/methods/s3ml.md,
@@ -47,7 +47,7 @@ _UNTESTED = (
 
 @dataclass(frozen=True)
 class LearnedMetric:
-    """A metric and what it amounts to."""
+    """A metric with its figures."""
 
     metric: Metric
     figures: dict[str, Any]
@@ -56,7 +56,7 @@ class LearnedMetric:
 def learn_metric(
     said: Constraints, unlabelled: NDArray[np.float32], space: SpaceRow, seed: int, report: Report
 ) -> LearnedMetric:
-    """S3ML over all pairs and some unlabelled rows; the space where that does not help."""
+    """Learn a metric by S3ML, or keep the space's own distance where that does not help."""
     rows = np.concatenate([said.X, unlabelled])
     basis = Basis.fit(rows if len(rows) else np.zeros((1, space.width)), DIRECTIONS)
     Z = basis(rows)
@@ -86,9 +86,9 @@ def learn_metric(
 
 
 def _keep_space(space: SpaceRow, figures: dict[str, Any], reason: str) -> LearnedMetric:
-    """The distance of the space itself, in all its directions, and why."""
+    """Keep the distance of the space itself, with the reason."""
     if metric_of(space) == "ip":
-        # Models rank by distance, so that the inner product itself cannot be kept.
+        # Models rank by distance, so the inner product itself cannot be kept.
         reason += "; the plain distance of the vectors stands for the inner product"
     made = {**figures, "reason": reason, "directions": space.width}
     return LearnedMetric(Metric.plain(space.width), made)
@@ -111,7 +111,7 @@ def _s3ml(strength: float, l1: float) -> Any:
 
 @dataclass(frozen=True)
 class _TestTriplets:
-    """Triplets that decide, the query each belongs to, and whether people named their far ends."""
+    """Test triplets, the query of each, and whether their far pictures were named."""
 
     triplets: Numbers
     queries: Numbers
@@ -119,10 +119,10 @@ class _TestTriplets:
 
 
 def _test_triplets(said: Constraints, n_rows: int, rng: np.random.Generator) -> _TestTriplets:
-    """What decides between metric and space: what people named, else pictures drawn at random.
+    """Return the triplets that test a metric: far pictures that were named, else random ones.
 
-    A picture that was passed over was shown above the liked one, mostly by the space itself.  The
-    space has lost such a triplet before it is asked, so that it says nothing about the two.
+    Pictures shown above the liked one were mostly ranked there by the space itself, so it loses
+    such a triplet before the test; they are not used.
     """
     triplets, queries = said.triplets[said.explicit], said.asked_in[said.explicit]
     if len(triplets) >= ENOUGH and len(np.unique(queries)) > 1:
@@ -132,7 +132,7 @@ def _test_triplets(said: Constraints, n_rows: int, rng: np.random.Generator) -> 
     made = [np.zeros((0, 3), np.int64)]
     for one in np.unique(query).tolist():
         near = liked[query == one]
-        # Alike is meant both ways: what was liked from the other end is no far picture either.
+        # A pair liked from the other end is similar too.
         known = said.pairs[said.same & (said.pairs == one).any(axis=1)]
         others = np.setdiff1d(np.arange(n_rows), [one, *known.ravel()])
         if len(others):
@@ -146,10 +146,9 @@ def _test_triplets(said: Constraints, n_rows: int, rng: np.random.Generator) -> 
 def _is_clearly_better(
     right: NDArray[np.bool_], plain: NDArray[np.bool_], queries: Numbers
 ) -> bool:
-    """Whether one is right about more triplets: about two at least, and beyond one standard error.
+    """Return whether one is right about at least two more triplets, beyond one standard error.
 
-    The error is that of the paired difference.  Triplets of one query hang together, so that it is
-    the queries that are counted as independent.
+    The error is that of the paired difference, with queries as independent units.
     """
     won = right.astype(np.float64) - plain
     names, of = np.unique(queries, return_inverse=True)
@@ -168,16 +167,16 @@ def _choose_strength(
     seed: int,
     report: Report,
 ) -> tuple[float, dict[str, Any]]:
-    """How strongly pairs shall count, and how often that is right about queries held out.
+    """Choose the weight of the pairs on held-out queries; return it with its figures.
 
-    0 where no strength is clearly right more often than the space: what it gives is then the
-    space's own.  The strength is chosen by the triplets that the agreement is counted on.
+    0 where no weight is clearly right more often than the space.  The agreement is counted on the
+    triplets that chose the weight.
     """
     rng = np.random.default_rng(seed)
     used = np.arange(len(Z))
     if len(Z) > len(said.X) + _WHILE_CHOOSING:
-        nobody = rng.choice(used[len(said.X) :], _WHILE_CHOOSING, replace=False)
-        used = np.concatenate([used[: len(said.X)], np.sort(nobody)])
+        unlabelled = rng.choice(used[len(said.X) :], _WHILE_CHOOSING, replace=False)
+        used = np.concatenate([used[: len(said.X)], np.sort(unlabelled)])
     rows, few = rows[used], Z[used]
     asked = _test_triplets(said, len(few), rng)
     queries = np.unique(asked.queries)
@@ -197,10 +196,10 @@ def _choose_strength(
             )
             mapped = few
             if same.any() and not same.all():
-                # Without the penalty the metric is closed form, and ranks nearly alike.
+                # Without the penalty the metric has a closed form, and ranks nearly the same.
                 mapped = _s3ml(strength, 0.0).fit(few, pairs, same).transform(few)
             right[strength][held] = agreement(mapped, asked.triplets[held])
-    # Of two that are right as often, the one that moves less.
+    # Of two that are right as often, the one that changes less.
     best = max(right, key=lambda strength: (right[strength].sum(), -strength))
     learned = _is_clearly_better(right[best], plain, asked.queries)
     return best if learned else 0.0, {

@@ -1,6 +1,6 @@
-"""Learned metrics and maps: similarities with a name of their own.
+"""Learn, store and manage metrics and maps: named similarities.
 
-Making one is a job and holds the lease.
+Learning one is a job and holds the lease.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from likewise.learning.log import timestamp
 from likewise.learning.models import map as map_learning
 from likewise.learning.models import metric as metric_learning
 from likewise.learning.models.constraints import (
+    active_comparisons,
     gather_constraints,
     profile_items,
-    standing_comparisons,
 )
-from likewise.learning.models.map_data import gather_comparisons
+from likewise.learning.pending_answers import answer_profiles
 from likewise.learning.profile_states import ProfileStates
-from likewise.learning.waiting import answer_profiles
 from likewise.search import model_rows
 from likewise.search.learned_models import LearnedModel, save_model
 from likewise.search.similarities import check_new_name
@@ -36,7 +35,7 @@ from likewise.spaces import rows as space_rows
 
 
 class MapPoints(NamedTuple):
-    """Where a map draws its pictures: ``places[i]`` (x, y) is that of ``ids[i]``.
+    """The places of pictures on a map: ``places[i]`` (x, y) is that of ``ids[i]``.
 
     See Also
     --------
@@ -49,9 +48,9 @@ class MapPoints(NamedTuple):
 
 
 class Models(Mapping[str, Model]):
-    """Learned metrics and maps by name, each with its figures; a similarity of the same name ranks.
+    """Learned metrics and maps by name, with their figures; search by that name uses one.
 
-    A model is made from the log and from vectors, so it can always be made again.
+    A model is learned from the log and from vectors, so it can always be learned again.
     """
 
     def __init__(self, views: Views, states: ProfileStates) -> None:
@@ -70,7 +69,7 @@ class Models(Mapping[str, Model]):
         return len(models(self._store))
 
     def items(self) -> ItemsView[str, Model]:
-        """All of one moment: another process may delete one meanwhile."""
+        """Return a consistent copy: another process may delete a model meanwhile."""
         return models(self._store).items()
 
     def learn_metric(
@@ -82,10 +81,10 @@ class Models(Mapping[str, Model]):
         seed: int = 0,
         report: jobs.Report = jobs.silent,
     ) -> Model:
-        """A metric from what a profile was told; ``search(by=name)`` ranks by it.
+        """Learn a metric from a profile's judgements; ``search(by=name)`` ranks by it.
 
         Liked pictures make similar pairs, disliked ones dissimilar pairs, comparisons one of each.
-        Where there is too little to learn from, or it does not help on queries held out, the
+        Where there is too little to learn from, or it does not help on held-out queries, the
         space's own distance is kept: ``figures["learned"]`` is false and ``"reason"`` says why.
         """
         with self._store.lease("learn metric"):
@@ -101,16 +100,16 @@ class Models(Mapping[str, Model]):
         seed: int = 0,
         report: jobs.Report = jobs.silent,
     ) -> Model:
-        """A map from what was compared; ``search(by=name)`` ranks by it, ``map_points`` draws it.
+        """Learn a map from comparisons; ``search(by=name)`` ranks by it, ``map_points`` draws it.
 
-        Where nobody compared anything, comparisons are made from the space (neighbours are near),
-        or from ``labels`` ("folders" or "tags"); ``figures["source"]`` says what it was made from.
+        Without comparisons some are generated from the space (neighbours are near), or from
+        ``labels`` ("folders" or "tags"); ``figures["source"]`` says what it was learned from.
         """
         with self._store.lease("learn map"):
             return self._learn_map(name, space, profile, report, labels=labels, seed=seed)
 
     def relearn(self, name: str, *, report: jobs.Report = jobs.silent) -> Model:
-        """A metric or map again from the log as it is now, as it was asked for the first time."""
+        """Learn a metric or map again from the current log, with its first options."""
         found = self[name]
         learn: Any = self.learn_metric if found.kind == "metric" else self.learn_map
         made: Model = learn(
@@ -119,7 +118,7 @@ class Models(Mapping[str, Model]):
         return made
 
     def delete(self, name: str) -> None:
-        """Forget a metric or map; the log it was learned from stays."""
+        """Delete a metric or map; the log it was learned from stays."""
         if name not in self:
             raise self._unknown(name)
         with self._store.lease("delete model"):
@@ -128,14 +127,14 @@ class Models(Mapping[str, Model]):
             space_rows.tidy(self._store)
 
     def rename(self, name: str, new: str) -> None:
-        """Give a metric or map another name."""
+        """Rename a metric or map."""
         kind = self[name].kind
         with self._store.write(durable=True) as c:
             check_new_name(self._store, new, kind)
             rename_model(c, name, new)
 
     def map_points(self, name: str = "map") -> MapPoints:
-        """Ids of all pictures that are not hidden and their places on a map, by id."""
+        """Return the ids of all pictures that are not hidden, and their places on a map."""
         found = self[name]
         if found.kind != "map":
             raise CollectionError(f"{name!r} is a {found.kind}; only a map has places to draw")
@@ -147,7 +146,7 @@ class Models(Mapping[str, Model]):
         return MapPoints(ids, places, found)
 
     def count_new_lines(self, name: str) -> int:
-        """Lines of the log that a metric or map has not learned from yet."""
+        """Count the lines of the log that a metric or map has not learned from."""
         found = self[name]
         said_in = [found.profile]
         said_in += [one.profile for one in answer_profiles(self._store, found.profile)]
@@ -184,8 +183,8 @@ class Models(Mapping[str, Model]):
         seed: int,
     ) -> Model:
         row, said_by, items = self._begin(name, "map", space, profile)
-        said = standing_comparisons(self._store, items)
-        given, _ = gather_comparisons(
+        said = active_comparisons(self._store, items)
+        given, _ = map_learning.gather_comparisons(
             self._store, row, said, self._views.view(row.name).row_of,
             anchors=map_learning.ANCHORS, labels=labels, seed=seed,
         )  # fmt: skip
@@ -198,9 +197,9 @@ class Models(Mapping[str, Model]):
         return self._save(name, said_by, row, made.map, made.figures, options, report)
 
     def follow_generations(self, report: jobs.Report) -> None:
-        """Learn again what belongs to vectors that are no more; the caller holds the lease.
+        """Learn again the models of replaced vectors; the caller holds the lease.
 
-        One that cannot be (its space is empty now, say) stays, and says so when it is used.
+        One that cannot be learned (its space is empty, say) stays, and fails when it is used.
         """
         spaces = self._store.spaces()
         for name, found in models(self._store).items():
@@ -212,7 +211,7 @@ class Models(Mapping[str, Model]):
     def _begin(
         self, name: str, kind: str, space: str | None, profile: str
     ) -> tuple[SpaceRow, tuple[str, int], list[Item]]:
-        """(space, profile and line of its log, what stands), if a model may have the name."""
+        """Return (space, (profile, line of its log), items), if a model may have the name."""
         found = model(self._store, name) if isinstance(name, str) else None
         if found is None:
             check_new_name(self._store, name, kind)
@@ -234,7 +233,7 @@ class Models(Mapping[str, Model]):
         options: Mapping[str, Any],
         report: jobs.Report,
     ) -> Model:
-        """Place all pictures, write the files, and name them in one transaction."""
+        """Place all pictures, write the files, and record them in one transaction."""
         ids, rows = model_rows.place_all(self._store, space, fitted, report)
         files = save_model(self._store.root, fitted, ids, rows)
         made = Model(

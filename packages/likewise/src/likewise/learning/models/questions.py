@@ -1,9 +1,8 @@
-"""What to ask next: comparisons whose answers would teach a map most.
+"""Suggest the comparisons whose answers would teach a map most.
 
-Only neighbours are asked about: which of two pictures that both look like a third is the nearer one
-can be said, and teaches; of two strangers it cannot.  A small map is drawn of the pictures compared
-so far and of some neighbourhoods, from what was said and from the space; the ordinal room knows
-which questions it is least sure about.
+Only neighbours are asked about: people can say which of two pictures similar to a third is nearer,
+not which of two unrelated ones.  A small map of the pictures compared so far and of some
+neighbourhoods says which questions it is least sure about.
 """
 
 from __future__ import annotations
@@ -19,20 +18,19 @@ from likewise.catalog import log_tables
 from likewise.catalog.store import Store
 from likewise.errors import CollectionError
 from likewise.learning.models.constraints import Comparison
-from likewise.learning.models.map import combine_comparisons
-from likewise.learning.models.map_data import gather_comparisons
+from likewise.learning.models.map import combine_comparisons, gather_comparisons
 from likewise.search.dense_view import DenseView
 
 NEIGHBOURS = 8
-"""Nearest pictures of an anchor that are asked about; near-duplicates are none of them."""
+"""Nearest pictures of an anchor that are asked about, without near-duplicates."""
 LEAST_ANCHORS, MOST_ANCHORS = 8, 40
-"""Pictures that questions are about, a time."""
+"""Anchors considered at once."""
 SPARE_ANCHORS = 2
-"""Times as many are looked at: those with the nearest neighbours are asked about."""
+"""Times as many anchors are drawn; those with the nearest neighbours are used."""
 AGAIN = 3
-"""One anchor in so many was compared before, where some were."""
+"""One anchor in so many was compared before, where there are some."""
 MOST_COMPARED = 1_000
-"""Comparisons that count when questions are chosen, the newest."""
+"""The newest comparisons that count when questions are chosen."""
 _DIMENSIONS = 3
 _SPARE = 4
 
@@ -53,7 +51,7 @@ class ComparisonQuestion(NamedTuple):
 def suggest_questions(
     store: Store, view: DenseView, said: Sequence[Comparison], k: int, seed: int
 ) -> list[ComparisonQuestion]:
-    """At most k questions about pictures of the collection, none of them answered before."""
+    """Return at most k unanswered questions about pictures of the collection."""
     from likewise_methods.ordinal import OrdinalEmbedding, suggest_comparisons
 
     space = view.space
@@ -64,7 +62,7 @@ def suggest_questions(
     ids, rows = view.rows_of(members)
     given, _ = gather_comparisons(
         store, space, newest, view.row_of, anchors=0, labels=None, seed=seed,
-        beside=(np.array(ids, np.int64), rows),
+        others=(np.array(ids, np.int64), rows),
     )  # fmt: skip
     if len(given.X) < 3 or not near:
         raise CollectionError(
@@ -76,7 +74,7 @@ def suggest_questions(
     made.fit(triplets, n_objects=len(given.X))
     asked = {(a, *sorted((b, c))) for a, b, c in given.said.tolist()}
     found: list[ComparisonQuestion] = []
-    # What the space says counts as known, so that nobody is asked what goes without saying.
+    # Comparisons from the space count as known, so that obvious questions are not asked.
     best = suggest_comparisons(
         made.embedding_,
         _SPARE * k,
@@ -96,23 +94,21 @@ def suggest_questions(
 def _neighbourhoods(
     store: Store, view: DenseView, said: Sequence[Comparison], k: int, rng: np.random.Generator
 ) -> dict[int, list[int]]:
-    """Anchors and the pictures near each: some drawn by chance, some compared before.
+    """Return anchors with the pictures near each: some drawn at random, some compared before.
 
-    Of those drawn the ones whose neighbours are nearest: a picture that is like no other one has
-    strangers for neighbours.
+    Of those drawn, the ones with the nearest neighbours: others have no similar pictures.
     """
     n = int(np.clip(2 * k, LEAST_ANCHORS, MOST_ANCHORS))
     subjects = {one.anchor for one in said}
     before = sorted(set(log_tables.subjects_in_collection(store, subjects).values()))
     again = rng.permutation(before)[: n // AGAIN].tolist() if before else []
-    everybody = np.fromiter(sorted(store.ids()), np.int64)
-    drawn = rng.permutation(everybody)[: SPARE_ANCHORS * n].tolist()
+    every = np.fromiter(sorted(store.ids()), np.int64)
+    drawn = rng.permutation(every)[: SPARE_ANCHORS * n].tolist()
     found: dict[int, tuple[float, list[int]]] = {}
     for anchor in dict.fromkeys([*again, *drawn]):
         row = view.row_of(anchor)
         if row is None:
             continue
-        # Some more: the picture itself and its near-duplicates are not asked about.
         ids, scores = view.search_row(row, 2 * NEIGHBOURS + 1)
         kept = (ids != anchor) & (scores < view.space.duplicates_from)
         if np.count_nonzero(kept) < 2:
@@ -127,7 +123,7 @@ def _neighbourhoods(
 def _candidates(
     ids: NDArray[np.int64], near: dict[int, list[int]], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Every pair of an anchor's neighbours, by their places among ``ids``, either way round."""
+    """Return every pair of an anchor's neighbours, by index in ``ids``, in random order."""
     place = {image: at for at, image in enumerate(ids.tolist()) if image}
     rows = [
         (place[anchor], place[one], place[other])
@@ -136,7 +132,7 @@ def _candidates(
         if anchor in place and one in place and other in place
     ]
     made = np.array(rows, np.int64).reshape(-1, 3)
-    # Neither side of a question should be known by the order it stands in.
+    # The side must not give the answer away.
     turned = rng.random(len(made)) < 0.5
     made[turned] = made[turned][:, [0, 2, 1]]
     return made

@@ -1,9 +1,9 @@
-"""Answers that wait: what people compare has a profile of its own until the owner takes it in.
+"""Keep comparisons pending until the owner of a profile applies them.
 
-A comparison, a guest's above all, must not change how the owner's pictures are ranked before the
-owner says so.  Each person's answers for a profile are lines of another profile, which can be
-ranked by and looked at like any other.  Taking them in is one line of the owner's log, which says
-whose they are, and which a roll-back takes out again.
+A comparison, of a guest above all, must not change how the owner's pictures are ranked before the
+owner agrees.  So each person's answers for a profile are lines of a profile of their own, which
+can be ranked by and inspected like any other.  Applying them is one line of the owner's log, which
+names the person, and which a roll-back removes again.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class AnswerProfile:
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """Answers of a person that a profile has not taken in."""
+class PendingAnswers:
+    """The answers of a person that a profile has not applied."""
 
     profile: str
     person: str | None
@@ -45,13 +45,13 @@ class Waiting:
 
 
 def answer_profiles(store: Store, into: str | None = None) -> list[AnswerProfile]:
-    """All of them, or those whose answers are meant for one profile."""
+    """Return the profiles that hold answers, all or those for one profile."""
     found = [AnswerProfile(**one) for one in json.loads(store.setting(_SETTING) or "[]")]
     return [one for one in found if into is None or one.into == into]
 
 
 def answers_of(store: Store, into: str, person: str | None) -> str:
-    """The profile a person's answers go to, made when the first one comes.
+    """Return the profile of a person's answers, made with the first one.
 
     Answers for a profile that itself holds answers go straight there.
     """
@@ -68,8 +68,8 @@ def answers_of(store: Store, into: str, person: str | None) -> str:
     return name
 
 
-def waiting_items(store: Store, states: ProfileStates, into: str) -> list[Item]:
-    """Everything people answered for a profile that stands, taken in or not."""
+def all_answers(store: Store, states: ProfileStates, into: str) -> list[Item]:
+    """Return every answer in effect for a profile, applied or pending."""
     found: dict[int, Item] = {}
     with states.lock:
         for one in answer_profiles(store, into):
@@ -77,28 +77,28 @@ def waiting_items(store: Store, states: ProfileStates, into: str) -> list[Item]:
     return [found[number] for number in sorted(found)]
 
 
-def count_waiting(store: Store, states: ProfileStates, into: str) -> list[Waiting]:
-    """Whose answers wait, and how many; people whose answers are all taken in are left out."""
+def count_pending(store: Store, states: ProfileStates, into: str) -> list[PendingAnswers]:
+    """Count the pending answers of each person who has some."""
     with states.lock:
-        taken = {item.number for item in states.history(into).items}
+        applied = {item.number for item in states.history(into).items}
         found = []
         for one in answer_profiles(store, into):
             items = states.history(one.profile).items
-            left = sum(item.number not in taken for item in items)
+            left = sum(item.number not in applied for item in items)
             if left:
-                found.append(Waiting(one.profile, one.person, left))
+                found.append(PendingAnswers(one.profile, one.person, left))
     return found
 
 
-def take_in(
+def apply_pending(
     store: Store, states: ProfileStates, into: str, answers: str | None = None
-) -> list[Waiting]:
-    """Have a profile learn the answers that wait for it, or those of one profile of answers."""
-    # First the lock of the states, then the catalog's: everywhere in this order.
+) -> list[PendingAnswers]:
+    """Apply pending answers to a profile: all, or those of one profile of answers."""
+    # Lock order, everywhere: the states first, then the catalog.
     with states.lock, store.write(durable=True) as c:
         found = [
             one
-            for one in count_waiting(store, states, into)
+            for one in count_pending(store, states, into)
             if answers is None or one.profile == answers
         ]
         if not found:
@@ -117,7 +117,7 @@ def take_in(
 
 
 def undo(store: Store, states: ProfileStates, profile: str, number: int) -> int:
-    """Take a line back wherever it stands: in the profile, and where it waits or waited for it."""
+    """Take a line back in a profile, and in the profiles of its answers."""
     places = [profile, *(one.profile for one in answer_profiles(store, profile))]
     with states.lock:
         there = [one for one in places if states.history(one).stands(number)]
@@ -127,7 +127,7 @@ def undo(store: Store, states: ProfileStates, profile: str, number: int) -> int:
 
 
 def _free_name(store: Store, into: str, person: str | None) -> str:
-    """``answers``, ``anna-answers``, ``work-anna-answers``: a name nobody has."""
+    """Return an unused name such as ``answers``, ``anna-answers`` or ``work-anna-answers``."""
     plain = "".join(one if one.isalnum() else "-" for one in (person or "")).strip("-").lower()
     parts = [] if into == DEFAULT else [into[:8]]
     parts += [plain[:_LONGEST].strip("-")] if plain else []
