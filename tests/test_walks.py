@@ -92,8 +92,8 @@ def unnamed_steps(steps: list[Step]) -> list[Step]:
     return found
 
 
-def test_the_walks_of_a_search_are_there() -> None:
-    assert {"search", "words"} <= WALKS.keys() <= LIMITS.keys()
+def test_the_walks_are_there() -> None:
+    assert {"search", "words", "judge", "tag"} <= WALKS.keys() <= LIMITS.keys()
 
 
 @pytest.mark.parametrize("walk", sorted(WALKS))
