@@ -22,8 +22,8 @@ from benchmarks.deep.rows import (
 )
 from likewise.catalog import segments as seg
 from likewise.images.decode import decode
+from likewise.ingest.describe import DescribeTask, describe
 from likewise.ingest.walk import Candidate
-from likewise.ingest.workers import DescribeTask, describe
 from likewise.spaces.base import Space
 from likewise.spaces.visual_words import VisualWords
 from likewise.vision.deep.graph import POOLED, build

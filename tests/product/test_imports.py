@@ -15,7 +15,7 @@ import pytest
     [
         "import likewise.collection.collection",
         "import likewise.cli.app",
-        "import likewise.ingest.workers",
+        "import likewise.ingest.describe",
         "import likewise as lw; lw.SOLIS; lw.Vocabulary; lw.SparseAnnotator; lw.ProductSparseCoder",
     ],
 )

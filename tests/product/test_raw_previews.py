@@ -157,4 +157,4 @@ def test_raw_files_come_in_and_films_are_counted(tmp_path: Path) -> None:
         assert path.endswith("DSC2.ORF")
         assert "Olympus RAW" in reason
         assert col.image(1).format == "RAW"
-        assert "2 videos passed by" in str(result)
+        assert "2 videos skipped (not supported)" in str(result)

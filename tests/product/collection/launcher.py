@@ -23,6 +23,7 @@ from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress
 from likewise.collection.collection import Collection
 from likewise.ingest import add as adding
+from likewise.ingest import growth
 from likewise.learning import profile_states
 from likewise.learning.models import map as map_learning
 from likewise.learning.models import metric as metric_learning
@@ -103,7 +104,7 @@ def fail(job: dict[str, str]) -> None:
 def do(job: dict[str, str]) -> None:
     root = Path(job["root"])
     # Small numbers, so that a small run seals, merges and learns several times.
-    visual_words.FIRST_WORDS_AT, adding._BATCH, adding._STRETCH = 6, 2, 1
+    visual_words.FIRST_WORDS_AT, adding._BATCH, growth._STRETCH = 6, 2, 1
     seg.SEAL_AT, seg.MERGE_AT = 5, 2
     if job["do"] == "create":
         Collection.create(root, deep=False).close()

@@ -18,7 +18,7 @@ from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, UnknownName
 from likewise.images import decode as images
 from likewise.images.decode import decode, probe
-from likewise.ingest import pool, workers
+from likewise.ingest import describe, pool
 from likewise.spaces import base
 from likewise.vision.deep.network import is_installed
 from tests.product.collection.pictures import small_scenes, write, write_pictures
@@ -218,7 +218,7 @@ def choking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (site / "sitecustomize.py").write_text(
         "import os, signal, sys\n"
         "if 'spawn_main' in ' '.join(sys.orig_argv):\n"
-        "    import likewise.ingest.workers as workers\n"
+        "    import likewise.ingest.describe as workers\n"
         "    read = workers.read_content\n"
         "    def choke(path):\n"
         "        if 'hang' in os.path.basename(path):\n"
@@ -272,12 +272,12 @@ def test_progress_never_goes_back(tmp_path: Path) -> None:
     assert any("words" in one.note for one in adding), "learning is told beside the count"
 
 
-@pytest.mark.parametrize("step", ["read_content", "keep_thumbnail", "embedded_keywords"])
+@pytest.mark.parametrize("step", ["read_content", "make_thumbnail", "embedded_keywords"])
 def test_a_picture_that_memory_does_not_suffice_for_costs_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     write_pictures(tmp_path / "pictures", views=1)
-    really, asked = getattr(workers, step), []
+    really, asked = getattr(describe, step), []
 
     def greedy(*given: Any) -> Any:
         asked.append(given)
@@ -285,7 +285,7 @@ def test_a_picture_that_memory_does_not_suffice_for_costs_itself(
             raise MemoryError
         return really(*given)
 
-    monkeypatch.setattr(workers, step, greedy)
+    monkeypatch.setattr(describe, step, greedy)
     with Collection.create(tmp_path / "c.lw", deep=False) as col:
         result = col.add(tmp_path / "pictures", workers=0)
         assert result.added == 7

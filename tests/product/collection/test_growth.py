@@ -33,11 +33,12 @@ def pictures(tmp_path: Path) -> list[Path]:
 @pytest.fixture
 def col(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collection]:
     """A space that describes pictures and one that is fitted to its rows; adds count as long."""
-    monkeypatch.setattr(adding, "_LONG", 4)
-    monkeypatch.setattr(adding, "_QUEUED", QUEUED)
+    monkeypatch.setattr(growth, "_LONG", 4)
+    monkeypatch.setattr(growth, "_QUEUED", QUEUED)
     monkeypatch.setattr(adding, "_BATCH", 2)
-    monkeypatch.setattr(adding, "_STRETCH", 1)
-    monkeypatch.setattr(adding, "_SHORT", 0)
+    monkeypatch.setattr(growth, "_ABOUT_TO_LEARN", 2)
+    monkeypatch.setattr(growth, "_STRETCH", 1)
+    monkeypatch.setattr(growth, "_SHORT", 0)
     with Collection.create(tmp_path / "c.lw", deep=False) as made:
         for name in [name for name in made.spaces if name != "holistic"]:
             made.spaces.drop(name)
@@ -103,7 +104,7 @@ def test_an_add_of_seconds_teaches_once(
 ) -> None:  # fmt: skip
     sizes = {"_SHORT": len(pictures), "_SHORT_BYTES": sum(one.stat().st_size for one in pictures)}
     for name, size in sizes.items():
-        monkeypatch.setattr(adding, name, size - short_of * (name == limit))
+        monkeypatch.setattr(growth, name, size - short_of * (name == limit))
     col.add(pictures[0].parent, workers=0)
     assert col.spaces["fit"].generation == generation
     check_whole(col, len(pictures))
@@ -112,7 +113,7 @@ def test_an_add_of_seconds_teaches_once(
 def test_a_short_add_learns_when_all_are_in(
     col: Collection, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adding, "_LONG", len(pictures) + 1)
+    monkeypatch.setattr(growth, "_LONG", len(pictures) + 1)
     col.add(pictures[0].parent, workers=0)
     assert col.spaces["fit"].n_pictures == len(pictures)
     check_whole(col, len(pictures))
@@ -131,7 +132,7 @@ def test_who_learns_from_pictures_waits_for_the_workers(
 def test_what_came_without_a_row_is_made_up_for_after_a_crash(
     col: Collection, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adding, "_QUEUED", 6)
+    monkeypatch.setattr(growth, "_QUEUED", 6)
     store = store_of(col)
 
     def lacking() -> set[int]:

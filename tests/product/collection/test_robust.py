@@ -19,11 +19,10 @@ from likewise.catalog.segments import DenseFormat
 from likewise.catalog.store import TRANSIENT
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput
-from likewise.ingest import add as adding
 from likewise.ingest import generations as gen
-from likewise.ingest import new_space
-from likewise.ingest.pool import Failure, _own_children
-from likewise.ingest.workers import describe_failure
+from likewise.ingest import growth, new_space
+from likewise.ingest.describe import describe_failure
+from likewise.ingest.pool import Failure, _child_state
 from likewise.search import dense_view as live
 from likewise.spaces import graphs, visual_words
 from likewise.spaces import rows as space_rows
@@ -80,7 +79,7 @@ def test_workers_are_deaf_to_ctrl_c_from_their_first_moment(in_thread: bool) -> 
     said: list[str] = []
 
     def start() -> None:
-        with _own_children():
+        with _child_state():
             said.append(subprocess.check_output([sys.executable, "-c", ask], text=True).strip())
         said.append(str(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])))
 
@@ -111,11 +110,11 @@ def test_ctrl_c_while_workers_start_is_not_lost() -> None:
     """Nor heard too early, where another thread receives it: those of a BLAS block nothing."""
     script = (
         "import os, signal, threading, time\n"
-        "from likewise.ingest.pool import _own_children\n"
+        "from likewise.ingest.pool import _child_state\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "threading.Thread(target=time.sleep, args=[3], daemon=True).start()\n"
         "try:\n"
-        "    with _own_children():\n"
+        "    with _child_state():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        time.sleep(0.1)\n"
         "        print('inside')\n"
@@ -170,7 +169,7 @@ def test_what_was_not_the_pictures_fault_is_tried_again(
     write(tmp_path / "more" / "a.jpg", small_scenes()["rocket"][2:])
     with monkeypatch.context() as patch:
         killed = Failure("killed")
-        patch.setattr(adding, "describe", lambda task: describe_failure(task, killed))
+        patch.setattr("likewise.ingest.add.describe", lambda task: describe_failure(task, killed))
         result = col.add(tmp_path / "more", workers=0)
     assert result.skipped[0][1].startswith(TRANSIENT)
     assert col.problems()[0].problem.startswith(TRANSIENT)
@@ -417,7 +416,7 @@ def test_nan_in_a_fresh_vector_is_noticed(col: Collection) -> None:
 def test_words_keep_up_during_one_long_add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """First words, a new idf at twice the size, more words when large: all inside one add."""
     monkeypatch.setattr(visual_words, "FIRST_WORDS_AT", 4)
-    monkeypatch.setattr(adding, "_STRETCH", 1)
+    monkeypatch.setattr(growth, "_STRETCH", 1)
     write_pictures(tmp_path / "p", views=3)
     words = {"n_words": 60, "n_words_large": 200, "large_from": 16}
     seen: list[tuple[int, int]] = []

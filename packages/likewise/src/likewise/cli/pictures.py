@@ -217,7 +217,7 @@ def check(
         raise typer.Exit(1)
 
 
-_MEANWHILE = ("likewise.ingest.workers", "likewise.vision.deep.network:network")
+_MEANWHILE = ("likewise.ingest.describe", "likewise.vision.deep.network:network")
 """What the first spaces need is loaded before there is a collection."""
 
 

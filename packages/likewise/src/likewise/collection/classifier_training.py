@@ -25,10 +25,9 @@ from likewise.catalog.locations import is_collection
 from likewise.collection.classifier import GRID, Classifier, PictureDescriber
 from likewise.errors import CollectionError, ImageError, InvalidInput
 from likewise.images.decode import decode
-from likewise.ingest.pool import Failure, run
+from likewise.ingest.pool import Failure, n_workers, run
 from likewise.ingest.survey import PictureSurvey
 from likewise.ingest.walk import candidates
-from likewise.ingest.workers import n_workers
 from likewise.spaces.base import DECODE_SIDE
 from likewise.spaces.pooled import sample_descriptors
 from likewise.spaces.registry import find_kind, new_space

@@ -1,14 +1,12 @@
-"""Adding pictures: walk, describe in workers, commit in batches.
+"""Add pictures: walk folders, describe pictures in workers, commit in batches.
 
-Nothing is remembered but what the catalog holds, so a run that is stopped, by Ctrl-C or by
-kill -9, goes on where it was when it is started again: committed pictures are known by path, size
-and time, and everything else is simply still to do.
+The catalog holds all state, so a run that is stopped, by Ctrl-C or by kill -9, goes on where it was
+when it is started again: committed pictures are known by path, size and time.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,26 +24,18 @@ from likewise.catalog.jobs import ADDING, Pace, Progress, Report
 from likewise.catalog.picture_marks import put_rating
 from likewise.catalog.store import REMOVED, Store
 from likewise.errors import CollectionError
-from likewise.ingest.backfill import fill_gaps, note_unmade
-from likewise.ingest.facts import fill_facts
-from likewise.ingest.generations import spaces_to_describe
-from likewise.ingest.growth import (
-    grow_spaces,
-    grows_without_workers,
-    is_outgrown_by,
-    mark_spaces_behind,
-    next_growth,
-)
-from likewise.ingest.pool import AHEAD, Workers, n_threads, run, stop_idle
-from likewise.ingest.shots import fill_shots
-from likewise.ingest.walk import Candidate, candidates
-from likewise.ingest.workers import (
+from likewise.ingest.backfill import fill_gaps, fill_shots, note_unmade
+from likewise.ingest.describe import (
     DescribeTask,
     PictureDescription,
     describe,
     describe_failure,
-    n_workers,
+    spaces_to_describe,
 )
+from likewise.ingest.facts import fill_facts
+from likewise.ingest.growth import GrowthPlan, grow_spaces
+from likewise.ingest.pool import Workers, n_threads, n_workers, run, stop_idle
+from likewise.ingest.walk import Candidate, Walked, candidates
 from likewise.library.folder_tags import follow_folders
 from likewise.library.sidecars import follow_sidecars
 from likewise.spaces import rows as space_rows
@@ -54,21 +44,11 @@ from likewise.spaces.graphs import graphs_to_grow, grow_graphs
 from likewise_methods.memory import return_free_memory
 
 _BATCH = 32
+"""Pictures of a transaction, at most."""
 _SECONDS = 1.0
-_STRETCH = 64
-_QUEUED = 80
-"""Pictures that workers have at hand while spaces learn here: a second of work for two.  However
-many workers there are, so that a space learns from the same pictures."""
-_LONG = 500
-"""Pictures of an add from which it learns before its last ones are described, not after."""
-_TAIL = 0.1
-"""Share of the pictures that may come after: more might be of another kind, and teach it again."""
-_SHORT, _SHORT_BYTES = 1_200, 96 << 20
-"""Pictures, and bytes of their files, up to which an add is over in seconds: what spaces learned on
-the way would hardly be asked before they learned again.  Both are known beforehand, so that spaces
-learn from the same pictures on any machine."""
+"""Seconds after which a transaction is made of what there is."""
 _FEW_NAMED = 1_000
-"""Paths somebody names, up to which each is asked whether it is wanted again."""
+"""Named paths up to which each is checked for having been removed or unreadable before."""
 
 Metadata = Mapping[str, Any] | Callable[[str], Mapping[str, Any] | None]
 
@@ -80,18 +60,18 @@ class AddResult:
     Attributes
     ----------
     added, known, duplicates, removed : int
-        Pictures that came, that were there, that are copies of others, and that went.
+        Pictures that are new, were known, are copies of others, and were removed.
     skipped : list of (str, str)
-        Files that are not in, each with the reason.
+        Files that were not added, each with the reason.
     seconds : float
-        What it took.
+        How long it took.
     videos : int
-        Films that were passed by: only pictures are searched.
+        Videos that were skipped.
     closed : list of str
         Folders that could not be read.
     unmade : list of str
-        Spaces whose vectors cannot be made on this machine: an ``add`` on one where they can makes
-        up for it.
+        Spaces whose vectors cannot be made on this machine; an ``add`` on one where they can fills
+        them.
     remarks : list of (str, str)
         Pictures and sidecars whose keywords could not be read (the pictures are added all the
         same), and describers that could not run.
@@ -122,7 +102,7 @@ class AddResult:
         if self.skipped:
             parts.append(f"{len(self.skipped):,} skipped")
         if self.videos:
-            parts.append(f"{self.videos:,} video{'s' * (self.videos > 1)} passed by")
+            parts.append(f"{self.videos:,} video{'s' * (self.videos > 1)} skipped (not supported)")
         return ", ".join(parts)
 
 
@@ -134,45 +114,19 @@ def add(
     workers: Workers | None,
     report: Report,
 ) -> AddResult:
-    """Take in what is new below ``paths``; the caller holds the lease."""
+    """Add what is new below ``paths``; the caller holds the lease."""
     started = time.monotonic()
     places = [absolute(path) for path in paths]
     space_rows.tidy(store)
     with store.write() as c:
         for place in places:
             change.put_root(c, str(place))
-    known = store.known_files()
-    result = AddResult()
-    todo = []
-    explicit = {str(place) for place in places}
-    removed, again = store.removed_files(), store.transient_problems()
-    bad = {row.path for row in store.problems()} if len(explicit) < _FEW_NAMED else set()
-    closed: list[OSError] = []
-    videos: list[str] = []
-    for candidate in candidates(places, closed.append, videos.append):
-        if not is_text(candidate.path):
-            shown = candidate.path.encode("utf-8", "backslashreplace").decode()
-            result.skipped.append((shown, "its name is not valid UTF-8; rename it"))
-            continue
-        # What could not even be looked at may be there by now: it is tried every time.
-        now = (candidate.size, candidate.mtime_ns)
-        # A picture that was taken out stays out, and one that could not be read is not tried
-        # again, unless it is named itself.
-        wanted_again = candidate.path in again or (
-            candidate.path in explicit and (candidate.path in removed or candidate.path in bad)
-        )
-        if candidate.size >= 0 and known.get(candidate.path) == now and not wanted_again:
-            result.known += 1
-        else:
-            todo.append(candidate)
-        if (result.known + len(todo)) % 500 == 0:
-            report(Progress("looking for pictures", result.known + len(todo), 0))
-    result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in closed]
-    result.videos = len(videos)
-    result.closed = [str(e.filename) for e in closed]
+    result, walked = AddResult(), Walked()
+    options = AddOptions(metadata, {str(place) for place in places})
+    todo = _find_new(store, places, options, walked, result, report)
     progress = _ProgressReporter(report, len(todo), len(result.skipped))
-    _take_in(store, todo, AddOptions(metadata, explicit), workers, progress, result)
-    result.remarks += follow_sidecars(store).problems
+    _take_in(store, todo, options, workers, progress, result)
+    result.remarks += follow_sidecars(store, walked.sidecars).problems
     follow_folders(store)
     fill_gaps(store, workers=workers, report=progress.note)
     fill_shots(store, workers=workers, report=progress.note)
@@ -180,7 +134,7 @@ def add(
     count = n_workers(workers, store.n_images())
     grow_spaces(store, workers=count, report=progress.note, at_end=True)
     if graphs_to_grow(store):
-        # Minutes without work for workers, and the most memory there is need of.
+        # Minutes without work for workers, and the most memory that is needed.
         stop_idle()
         grow_graphs(store, progress.note)
     space_rows.tidy(store)
@@ -188,10 +142,52 @@ def add(
     return result
 
 
+class AddOptions(NamedTuple):
+    """Options of an add: metadata of the pictures, and the paths that were named themselves."""
+
+    metadata: Metadata | None
+    explicit: set[str]
+
+
+def _find_new(
+    store: Store,
+    places: list[Path],
+    options: AddOptions,
+    walked: Walked,
+    result: AddResult,
+    report: Report,
+) -> list[Candidate]:
+    """Walk the places; return the files that are not known as they are now."""
+    known, explicit = store.known_files(), options.explicit
+    removed, again = store.removed_files(), store.transient_problems()
+    bad = {row.path for row in store.problems()} if len(explicit) < _FEW_NAMED else set()
+    todo = []
+    for candidate in candidates(places, walked):
+        path = candidate.path
+        if not is_text(path):
+            shown = path.encode("utf-8", "backslashreplace").decode()
+            result.skipped.append((shown, "its name is not valid UTF-8; rename it"))
+            continue
+        # A removed picture stays out, and an unreadable one is not tried again, unless it is named
+        # itself.  What could not be opened at all may be there by now: it is tried every time.
+        wanted_again = path in again or (path in explicit and (path in removed or path in bad))
+        now = (candidate.size, candidate.mtime_ns)
+        if candidate.size >= 0 and known.get(path) == now and not wanted_again:
+            result.known += 1
+        else:
+            todo.append(candidate)
+        if (result.known + len(todo)) % 500 == 0:
+            report(Progress("looking for pictures", result.known + len(todo), 0))
+    result.skipped += [(str(e.filename), f"cannot be entered: {e.strerror}") for e in walked.closed]
+    result.closed = [str(e.filename) for e in walked.closed]
+    result.videos = walked.n_videos
+    return todo
+
+
 class _ProgressReporter:
     """The one line of progress of an add: pictures that can be searched, of those that came.
 
-    What else has to be done on the way is told as a note: no stage takes the count back.
+    Other work on the way is reported as a note: no stage takes the count back.
     """
 
     def __init__(self, report: Report, total: int, problems: int) -> None:
@@ -199,7 +195,7 @@ class _ProgressReporter:
         self._now = Progress(ADDING, 0, total, problems)
 
     def reached(self, done: int, left_out: int, problems: int) -> None:
-        """``left_out`` were looked at and are not in: they take time, and nobody can find them."""
+        """Report pictures done; ``left_out`` were looked at and cannot be searched."""
         rate = self._pace.rate(done + left_out)
         self._now = Progress(ADDING, done, self._total - left_out, problems, rate)
         self._report(self._now)
@@ -208,19 +204,12 @@ class _ProgressReporter:
         self._report(self._now)
 
     def note(self, other: Progress) -> None:
-        """Another stage: told beside the count where pictures came, and else as it is."""
+        """Report another stage: as a note where pictures came, else as it is."""
         if not self._now.total:
             self._report(other)
             return
         of = f" {other.done:,} of {other.total:,}" if other.total else ""
         self._report(replace(self._now, note=f"{other.stage}{of}"))
-
-
-class AddOptions(NamedTuple):
-    """What whoever adds wants of pictures: metadata, and the paths that were named themselves."""
-
-    metadata: Metadata | None
-    explicit: set[str]
 
 
 def _take_in(
@@ -235,7 +224,7 @@ def _take_in(
     last = time.monotonic()
     done, sealed = 0, result.added
     count = n_workers(workers, len(todo))
-    growth = _Growth(store, todo, n_threads(count))
+    growth = GrowthPlan(store, todo, n_threads(count))
     left_out_before = len(result.skipped) + result.known
 
     def put() -> None:
@@ -246,7 +235,7 @@ def _take_in(
         left_out = len(result.skipped) + result.known - left_out_before
         progress.reached(result.added + result.duplicates, left_out, len(result.skipped))
         if result.added >= sealed + seg.SEAL_AT:
-            # A stretch may be of any length; what it adds to the catalog is not.
+            # A stretch may have any length; what the catalog holds unsealed may not.
             sealed = result.added
             _seal(store)
 
@@ -256,15 +245,15 @@ def _take_in(
 
     def tick() -> None:
         put_by_the_clock()
-        progress.repeat()  # whoever wants to stop this is asked there, also while a picture hangs
+        progress.repeat()  # a caller may stop the job there, also while a picture hangs
 
     if todo:
         progress.reached(0, 0, len(result.skipped))
     result.unmade = note_unmade(store, adding_some=bool(todo))
-    # In stretches: after a space has learned, workers get to know it.
+    # In stretches: after a space has learned, workers need its new generation.
     while done < len(todo):
         spaces = spaces_to_describe(store, count)
-        result.unmade = note_unmade(store, adding_some=True)  # workers know more of what can run
+        result.unmade = note_unmade(store, adding_some=True)  # loading may have found more
         stretch = todo[done : done + growth.plan(done)]
         tasks = _tasks(store, stretch, spaces, result)
         try:
@@ -294,68 +283,15 @@ def _seal(store: Store) -> None:
                 pass
             while space_rows.merge_segments(store, name):
                 pass
-    # Rows by the thousand came and went, and what was learned of them took a moment's memory.
     return_free_memory()
-
-
-class _Growth:
-    """When spaces learn during an add: at the end of a stretch, or, where that takes rows only,
-    while workers describe its last pictures; and then once only where the add is short.
-    """
-
-    def __init__(self, store: Store, todo: list[Candidate], n_workers: int) -> None:
-        self._store, self._total = store, len(todo)
-        self._ahead = max(AHEAD, -(-_QUEUED // n_workers))
-        from_rows = grows_without_workers(store)
-        self._meanwhile = from_rows and len(todo) >= _LONG
-        n_bytes = sum(max(one.size, 0) for one in todo)
-        self._once = from_rows and len(todo) <= _SHORT and n_bytes <= _SHORT_BYTES
-        self._due = 0
-        self.until, self.n_described, self.is_over = 0, 0, False
-        self.spaces_behind: list[str] = []
-        """Spaces that pictures of this stretch may lack rows in."""
-        self.generations: dict[str, int] = {}
-
-    def plan(self, done: int) -> int:
-        """Pictures of the stretch that begins when so many are done."""
-        store, n, left = self._store, self._store.n_images(), self._total - done
-        self.until = sys.maxsize if self._once else next_growth(store)
-        self.generations = {name: one.generation for name, one in store.spaces().items()}
-        self.spaces_behind, self.n_described, self.is_over = [], 0, False
-        # Never a handful: between two stretches the workers wait.
-        room = max(self.until - n, _STRETCH)
-        self._due = sys.maxsize
-        if self._meanwhile:
-            early = left - _QUEUED
-            if room < early:
-                self._due, room = room, room + _QUEUED
-            elif early >= (n + left) / (1 + _TAIL) - n and is_outgrown_by(store, n + early):
-                # It would have to learn when all are in: a moment before, nobody waits for it.
-                self._due, self.until = early, n + early
-        return min(room, left)
-
-    def ahead(self) -> int:
-        """Tasks a worker has at a time: many shortly before this process is busy."""
-        soon = self._due - _BATCH <= self.n_described + _QUEUED
-        return self._ahead if soon and not self.is_over else AHEAD
-
-    def is_due_now(self) -> bool:
-        return not self.is_over and self.n_described >= self._due
-
-    def grow(self, workers: Workers, report: Report) -> None:
-        self.is_over = True
-        grow_spaces(self._store, workers=workers, report=report)
-        self.generations = {name: one.generation for name, one in self._store.spaces().items()}
-        if self.n_described >= self._due:
-            self.spaces_behind = mark_spaces_behind(self._store)
 
 
 def _tasks(
     store: Store, todo: list[Candidate], spaces: tuple[Space, ...], result: AddResult
 ) -> Iterator[DescribeTask]:
-    """What workers must do; a file that moved is recognised here by its content.
+    """Yield what workers must do; a file that moved is recognised here by its content.
 
-    A copy that comes within the same handful is found by its content when it is committed.
+    A copy in the same batch is found by its content when it is committed.
     """
     for candidate, may_be_known in _with_known_sizes(store, todo):
         if may_be_known:
@@ -368,7 +304,7 @@ def _tasks(
                     change.put_file(
                         c, candidate.path, candidate.size, candidate.mtime_ns, image=image
                     )
-                    # Moved rather than copied: the old path is no longer where it is.
+                    # Where it was moved, its old path is gone.
                     change.forget_files(c, find_moved(store, image))
                 result.duplicates += 1
                 continue
@@ -376,7 +312,7 @@ def _tasks(
 
 
 def _with_known_sizes(store: Store, todo: list[Candidate]) -> Iterator[tuple[Candidate, bool]]:
-    """Files, and whether a picture has the size of each: nothing else may be a copy of one."""
+    """Yield files, and whether a picture has the size of each: only then can it be a copy."""
     for start in range(0, len(todo), _BATCH):
         some = todo[start : start + _BATCH]
         sizes = store.sizes_among(one.size for one in some if one.size > 0)
@@ -384,7 +320,7 @@ def _with_known_sizes(store: Store, todo: list[Candidate]) -> Iterator[tuple[Can
 
 
 def find_moved(store: Store, image: int) -> list[str]:
-    """Recorded paths of a picture at which there is nothing any more."""
+    """Return the recorded paths of a picture that are gone."""
     return [path for path in store.files_of(image) if not os.path.exists(path)]
 
 
@@ -409,7 +345,7 @@ def _commit(
                 continue
             if one.digest in removed:
                 if path not in options.explicit:
-                    # Its file was moved, copied or touched: it is the picture that was taken out.
+                    # A removed picture whose file was moved, copied or touched.
                     change.put_file(c, path, size, mtime, problem=REMOVED)
                     result.known += 1
                     continue
@@ -428,7 +364,7 @@ def _commit(
             if one.remark is not None:
                 result.remarks.append((path, one.remark))
             for key, vector in one.vectors.items():
-                # A space that has learned since has rows of its own for it.
+                # A space that has learned since has a row of its new generation.
                 if generations.get(key[0]) == key[1]:
                     vectors[key].append((image, vector))
         for (space, generation), some in vectors.items():

@@ -1,4 +1,4 @@
-"""Back-fills: rows of pictures that were there before their space, or that it lacks since.
+"""Back-fills: what pictures lack that were added before a space, or before it could be made.
 
 The catalog remembers which spaces lack rows and why (``catalog/changes.py``), so that an add does
 not look for gaps.
@@ -7,8 +7,12 @@ not look for gaps.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Set
+from typing import NamedTuple
 
+import numpy as np
+
+from likewise.catalog import changes as change
 from likewise.catalog.changes import (
     RUNNING,
     UNREACHED,
@@ -17,17 +21,30 @@ from likewise.catalog.changes import (
     drop_backfill,
     put_backfill,
 )
-from likewise.catalog.jobs import Report
+from likewise.catalog.jobs import Progress, Report
+from likewise.catalog.picture_marks import put_shot, unread_shots
 from likewise.catalog.store import Store
-from likewise.ingest.derived_rows import derive_rows
-from likewise.ingest.generations import describe_all, load_spaces
-from likewise.ingest.pool import Workers
-from likewise.ingest.workers import n_workers
+from likewise.errors import ImageError
+from likewise.images.decode import probe
+from likewise.images.shots import Shot
+from likewise.ingest.describe import load_spaces
+from likewise.ingest.generations import describe_all
+from likewise.ingest.pool import Failure, Workers, n_workers, run
+from likewise.ingest.remote_paths import Needs, RemotePaths
+from likewise.spaces import rows as space_rows
+from likewise.spaces.base import Space
 from likewise.spaces.registry import open_space, open_spaces
+
+_SHOTS = 500
+"""Pictures whose EXIF is written at a time."""
+
+
+# -- rows ------------------------------------------------------------------------------------
 
 
 def note_unmade(store: Store, *, adding_some: bool) -> list[str]:
-    """Spaces that new pictures get no row in; remembered, so that a later add fills them."""
+    """Return the spaces that new pictures get no row in; remember them, so that a later add fills
+    them."""
     found = []
     for space in open_spaces(store).values():
         if not (space.generation and space.describes_pictures) or space.is_available():
@@ -49,8 +66,8 @@ def fill_gaps(
     report: Report,
     among: Container[str] | None = None,
 ) -> None:
-    """Rows that a space (of those ``among``) lacks: its back-fill was interrupted, or they could
-    not be made."""
+    """Make the rows that spaces (of those ``among``) lack: a back-fill was interrupted, or they
+    could not be made."""
     for space in open_spaces(store).values():
         lacks = backfill_of(store, space.name)
         if lacks is None or not space.generation or (among is not None and space.name not in among):
@@ -74,7 +91,7 @@ def fill_gaps(
             continue  # it lacks them still
         if reached:
             with store.write() as c:
-                # Whoever comes after an interruption must look for itself what there is.
+                # After an interruption the next job looks for what is missing.
                 put_backfill(c, space.name, RUNNING)
             describe_all(store, space, reached, count, report)
         left = set(paths) - set(dict(reached))
@@ -100,3 +117,97 @@ def settle_backfill(
             put_backfill(c, name, UNREACHED, unreached)
         else:
             drop_backfill(c, name)
+
+
+# -- rows made of another space's rows: no picture is read for them --------------------------
+
+
+def derive_rows(store: Store, space: Space, images: Set[int]) -> set[int]:
+    """Make rows of some pictures from those of the space's source; return the pictures done."""
+    source = store.spaces().get(space.takes_rows_of or "")
+    done: set[int] = set()
+    if source is None or not (source.generation and space.generation) or not images:
+        return done
+    wanted = np.array(sorted(images), np.int64)
+    for ids, rows in space_rows.raw_rows(store, source):
+        there = np.isin(ids, wanted)
+        if not there.any():
+            continue
+        made = space.place(rows[there])
+        with store.write() as c:
+            blobs = zip(ids[there].tolist(), map(space.row_format.pack, made), strict=True)
+            change.put_vectors(c, space.name, space.generation, blobs)
+        done.update(ids[there].tolist())
+    return done
+
+
+def follow_source(store: Store, source: str, images: Set[int]) -> None:
+    """Remake the rows of spaces made of another's, where its rows came or were replaced."""
+    for space in open_spaces(store).values():
+        if space.takes_rows_of != source or not space.generation:
+            continue
+        joined = space_rows.rewrite_segments(store, space.name, np.array(sorted(images), np.int64))
+        with store.write(durable=True) as c:
+            if "graph" in space.files:
+                kept = {key: name for key, name in space.files.items() if "graph" not in key}
+                change.put_files(c, space.name, space.generation, kept)
+            for one in joined:
+                space_rows.name_segment(c, space, one)
+        derive_rows(store, space, images)
+
+
+# -- EXIF of pictures added before lens, exposure and place were kept ------------------------
+
+
+class _ReadTask(NamedTuple):
+    image: int
+    path: str
+
+    def needs(self) -> Needs:
+        return Needs(self.path)
+
+    def at(self, there: RemotePaths) -> _ReadTask:
+        return self._replace(path=there.path(self.path))
+
+    def bring_back(self, answer: _Read) -> _Read:
+        return answer
+
+
+class _Read(NamedTuple):
+    image: int
+    shot: Shot | None
+
+
+def fill_shots(store: Store, *, workers: Workers | None, report: Report) -> None:
+    """Read the headers that were not read for this yet; an unavailable file is tried again."""
+    left = unread_shots(store)
+    if not left:
+        return
+    paths = store.paths(left)
+    tasks = [_ReadTask(i, path) for i, path in paths.items() if path and os.access(path, os.R_OK)]
+    done: list[_Read] = []
+
+    def put() -> None:
+        with store.write() as c:
+            for one in done:
+                put_shot(c, one.image, one.shot)
+        done.clear()
+
+    found = run(_read, tasks, n_workers(workers, len(tasks)), _unread)
+    for count, one in enumerate(found, 1):
+        done.append(one)
+        if len(done) >= _SHOTS:
+            put()
+            report(Progress("reading how pictures were taken", count, len(tasks)))
+    put()
+
+
+def _read(task: _ReadTask) -> _Read:
+    try:
+        return _Read(task.image, probe(task.path).shot)
+    except ImageError:
+        return _Read(task.image, None)
+
+
+def _unread(task: _ReadTask, _: Failure) -> _Read:
+    return _Read(task.image, None)

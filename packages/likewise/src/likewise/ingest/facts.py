@@ -19,9 +19,8 @@ from likewise.catalog.word_index import fold, spread
 from likewise.describers import Fact, check_facts, open_describer
 from likewise.errors import ImageError, UnknownName
 from likewise.images.decode import decode, shrink
-from likewise.ingest.pool import Failure, Workers, picture_seconds, run
+from likewise.ingest.pool import Failure, Workers, n_workers, picture_seconds, run
 from likewise.ingest.remote_paths import Needs, RemotePaths
-from likewise.ingest.workers import n_workers
 from likewise.plugins import DESCRIBERS, PluginBroken, PluginError, find, points_of
 
 _BATCH = 32

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,80 +22,18 @@ from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.log_tables import last_line
 from likewise.catalog.segments import open_idf
 from likewise.catalog.store import Store
-from likewise.errors import CannotDescribe, LikewiseError
 from likewise.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
-from likewise.ingest.pool import Failure, Workers, run
+from likewise.ingest.describe import DescribeTask, PictureDescription, describe, describe_failure
+from likewise.ingest.pool import Workers, run
 from likewise.ingest.survey import PictureSurvey
 from likewise.ingest.walk import Candidate
-from likewise.ingest.worker_process import LONGEST
-from likewise.ingest.workers import DescribeTask, PictureDescription, describe, describe_failure
 from likewise.spaces.base import Space
-from likewise.spaces.registry import SpaceSet, open_spaces
+from likewise.spaces.registry import SpaceSet
 from likewise.spaces.rows import WORDS_FOLDER, fresh_rows, raw_rows, write_chunk
-from likewise.vision.deep.errors import BrokenLibrary
-from likewise.vision.deep.libraries import note
 from likewise_methods.coding import BagOfWords
 from likewise_methods.durable_files import private_folder, sync_file, sync_folder
 
 _BATCH = 64
-
-
-def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
-    """What a worker describes a new picture in: every space whose rows can be made here.
-
-    What is wrong with one is told now, and not as a problem of every picture.
-    """
-    found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
-    while (broken := load_spaces(found, workers)) is not None:
-        left = [one for one in found if one.is_available()]
-        if len(left) == len(found):
-            raise broken
-        found = left
-    return SpaceSet(found)
-
-
-def load_spaces(spaces: Sequence[Space], workers: Workers) -> BrokenLibrary | None:
-    """Load spaces where pictures will be described; gives the library that turns out not to import.
-
-    By a worker if there is one: here a network would be memory and half a second for nothing.  Such
-    a library counts as missing from then on, and so do the spaces that need it; anything else that
-    is wrong with one is raised.
-    """
-    try:
-        if isinstance(workers, int) and workers and spaces:
-            task = _LoadTask(SpaceSet(spaces))
-            (refused,) = run(_load, [task], 1, _not_loaded, seconds=LONGEST)
-            if refused is not None:
-                raise refused
-        else:
-            for space in spaces:
-                space.load()
-    except BrokenLibrary as error:
-        note(error)
-        return error
-    return None
-
-
-class _LoadTask(NamedTuple):
-    spaces: SpaceSet
-
-    def prepare(self) -> None:
-        """Loading takes what it takes: no time of a picture."""
-        for space in self.spaces:
-            space.load()
-
-
-def _load(task: _LoadTask) -> LikewiseError | None:
-    """In a worker; an error of ours is an answer, and told as what it is."""
-    try:
-        task.prepare()
-    except LikewiseError as error:
-        return error
-    return None
-
-
-def _not_loaded(_: _LoadTask, failure: Failure) -> LikewiseError:
-    return CannotDescribe(f"what describes pictures cannot be loaded: loading it {failure}")
 
 
 def start_generation(

@@ -3,19 +3,91 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from likewise.catalog.changes import RUNNING, WAITING, backfill_of, put_backfill
 from likewise.catalog.jobs import Report
 from likewise.catalog.store import Store
 from likewise.ingest.backfill import settle_backfill
 from likewise.ingest.generations import learn_generation, renew_idf, row_survey
-from likewise.ingest.pool import Workers
+from likewise.ingest.pool import AHEAD, Workers
+from likewise.ingest.walk import Candidate
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_spaces
 
+_STRETCH = 64
+_QUEUED = 80
+"""Pictures that workers have at hand while spaces learn here: a second of work for two.  The same
+for any number of workers, so that a space learns from the same pictures on any machine."""
+_ABOUT_TO_LEARN = 32
+"""Pictures before a space is due at which workers are given more."""
+_LONG = 500
+"""Pictures of an add from which it learns before its last ones are described, not after."""
+_TAIL = 0.1
+"""Share of the pictures that may come after; with more, other pictures might teach it again."""
+_SHORT, _SHORT_BYTES = 1_200, 96 << 20
+"""Pictures, and bytes of their files, up to which an add takes seconds: what spaces learn on the
+way would hardly be used before they learn again.  Both are known beforehand, so that spaces learn
+from the same pictures on any machine."""
+
+
+class GrowthPlan:
+    """When spaces learn during an add.
+
+    At the end of a stretch of pictures, or, where learning takes rows only, while workers describe
+    its last pictures; and only once where the add is short.
+    """
+
+    def __init__(self, store: Store, todo: Sequence[Candidate], n_workers: int) -> None:
+        self._store, self._total = store, len(todo)
+        self._ahead = max(AHEAD, -(-_QUEUED // n_workers))
+        from_rows = grows_without_workers(store)
+        self._meanwhile = from_rows and len(todo) >= _LONG
+        n_bytes = sum(max(one.size, 0) for one in todo)
+        self._once = from_rows and len(todo) <= _SHORT and n_bytes <= _SHORT_BYTES
+        self._due = 0
+        self.until, self.n_described, self.is_over = 0, 0, False
+        self.spaces_behind: list[str] = []
+        """Spaces in which pictures of this stretch may lack rows."""
+        self.generations: dict[str, int] = {}
+
+    def plan(self, done: int) -> int:
+        """Return the number of pictures of the next stretch, when so many are done."""
+        store, n, left = self._store, self._store.n_images(), self._total - done
+        self.until = sys.maxsize if self._once else next_growth(store)
+        self.generations = {name: one.generation for name, one in store.spaces().items()}
+        self.spaces_behind, self.n_described, self.is_over = [], 0, False
+        # Never a few: between two stretches the workers wait.
+        length = max(self.until - n, _STRETCH)
+        self._due = sys.maxsize
+        if self._meanwhile:
+            early = left - _QUEUED
+            if length < early:
+                self._due, length = length, length + _QUEUED
+            elif early >= (n + left) / (1 + _TAIL) - n and is_outgrown_by(store, n + early):
+                # It would have to learn when all are added: while the last are described, it
+                # costs no time.
+                self._due, self.until = early, n + early
+        return min(length, left)
+
+    def ahead(self) -> int:
+        """Return the tasks of a worker at a time: many shortly before this process is busy."""
+        soon = self._due - _ABOUT_TO_LEARN <= self.n_described + _QUEUED
+        return self._ahead if soon and not self.is_over else AHEAD
+
+    def is_due_now(self) -> bool:
+        return not self.is_over and self.n_described >= self._due
+
+    def grow(self, workers: Workers, report: Report) -> None:
+        self.is_over = True
+        grow_spaces(self._store, workers=workers, report=report)
+        self.generations = {name: one.generation for name, one in self._store.spaces().items()}
+        if self.n_described >= self._due:
+            self.spaces_behind = mark_spaces_behind(self._store)
+
 
 def next_growth(store: Store) -> int:
-    """Pictures at which a long ``add`` should stop to let some space learn or be weighed again."""
+    """Return the number of pictures at which a long ``add`` should let some space learn."""
     points = [sys.maxsize]
     for space in open_spaces(store).values():
         at = space.next_growth() if space.can_learn() or space.is_available() else None
@@ -25,21 +97,21 @@ def next_growth(store: Store) -> int:
 
 
 def grows_without_workers(store: Store) -> bool:
-    """Whether all that spaces learn comes from rows: workers may go on describing meanwhile."""
+    """Return whether spaces learn from rows alone: workers may go on describing meanwhile."""
     spaces = open_spaces(store).values()
     return all(one.takes_rows_of for one in spaces if one.can_learn() or one.idf is not None)
 
 
 def is_outgrown_by(store: Store, n_pictures: int) -> bool:
-    """Whether some space will have to learn once there are so many pictures."""
+    """Return whether some space has to learn once there are so many pictures."""
     spaces = open_spaces(store).values()
     return any(space.can_learn() and space.has_outgrown(n_pictures) for space in spaces)
 
 
 def mark_spaces_behind(store: Store) -> list[str]:
-    """Spaces made of others' rows: pictures described before they learned come without theirs.
+    """Mark spaces made of others' rows: pictures described before they learned lack theirs.
 
-    Written down before the first of them is, so that whoever comes after a crash fills them.
+    Marked before the first such picture is committed, so that a job after a crash fills them.
     """
     spaces = open_spaces(store).values()
     names = [one.name for one in spaces if one.takes_rows_of and one.generation]
@@ -54,9 +126,9 @@ def mark_spaces_behind(store: Store) -> list[str]:
 def grow_spaces(store: Store, *, workers: Workers, report: Report, at_end: bool = False) -> None:
     """Build the next generation of the spaces that the collection has outgrown.
 
-    What is learned, as soon as there are pictures, and again when the kind says so (at the end of
-    an add also where other pictures came than it was learned from); a new idf when the collection
-    is twice what it was when the idf was frozen.
+    A space learns as soon as there are pictures, and again when its kind says so; at the end of an
+    add also where the pictures have changed since.  A new idf follows when the collection is twice
+    what it was when the idf was frozen.
     """
     n = store.n_images()
     if n == 0:
@@ -74,7 +146,7 @@ def grow_spaces(store: Store, *, workers: Workers, report: Report, at_end: bool 
 def learn_space(
     store: Store, space: Space, *, workers: Workers, report: Report, seed: int = 0
 ) -> None:
-    """The next generation of a space that learns, from the pictures there are."""
+    """Learn the next generation of a space from the pictures there are."""
     left = learn_generation(store, space, workers=workers, report=report, seed=seed)
     if left is not None:
         # Pictures that could not be read just now: a later add tries them again.

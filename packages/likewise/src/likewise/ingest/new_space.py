@@ -16,8 +16,7 @@ from likewise.ingest import pool
 from likewise.ingest.backfill import fill_gaps, settle_backfill
 from likewise.ingest.generations import describe_all, start_generation
 from likewise.ingest.growth import learn_space
-from likewise.ingest.pool import Workers
-from likewise.ingest.workers import n_workers
+from likewise.ingest.pool import Workers, n_workers
 from likewise.spaces.base import Recipe, Space
 from likewise.spaces.registry import find_kind, new_space, open_space, open_spaces, validate_recipe
 

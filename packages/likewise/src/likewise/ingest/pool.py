@@ -98,13 +98,26 @@ class Executor(Protocol):
         """Yield ``work`` of every task, and ``on_failure`` of those that have no answer."""
 
 
+_FEW = 8
+"""Pictures for which one worker is enough: starting one costs as much as describing fifty."""
 Workers = int | Executor
 """Processes of this machine (0: work in the calling process), or workers on other machines."""
+W = TypeVar("W", bound=Workers)
 
 
 def default_workers() -> int:
     """Return the number of processes of this machine for a job of many tasks."""
     return min(os.cpu_count() or 1, _MAX_WORKERS)
+
+
+def n_workers(wanted: W | None, n_tasks: int) -> W | int:
+    """Return the processes of a job: one a core, one for a few tasks, and always one.
+
+    Decoding is never done in the process that holds the catalog: a decoder may crash.
+    """
+    if wanted is not None:
+        return wanted
+    return 1 if n_tasks < _FEW else default_workers()
 
 
 def n_threads(workers: Workers) -> int:

@@ -6,29 +6,31 @@ from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from typing import Any
 
-from likewise.catalog import jobs
-from likewise.catalog.changes import drop_setting, drop_space
-from likewise.errors import CollectionError, InvalidInput, UnknownName
-from likewise.ingest.generations import renew_idf
+import numpy as np
+
+from likewise.catalog import changes, jobs
+from likewise.catalog.store import Store
+from likewise.errors import CollectionError, InvalidInput, UnknownName, UnknownPicture
+from likewise.ingest.backfill import follow_source
+from likewise.ingest.generations import renew_idf, start_generation
 from likewise.ingest.growth import learn_space
 from likewise.ingest.new_space import WITHOUT_NETWORK, create_space, finish_space, is_unfinished
-from likewise.ingest.own_vectors import put_vectors
-from likewise.ingest.pool import Workers
-from likewise.ingest.workers import n_workers
+from likewise.ingest.pool import Workers, n_workers
 from likewise.learning.judge import fill_codes, invalidate_states
 from likewise.search.similarities import Similarities
 from likewise.search.views import Views
 from likewise.spaces import rows as space_rows
 from likewise.spaces.base import Space
+from likewise.spaces.graphs import grow_graphs
 from likewise.spaces.registry import find_kind, open_spaces, validate_recipe
 
 _LONGEST_NAME = 40
 
 
-class _Describing:
-    """One count of a space: pictures gone through, of all there are.
+class _ProgressReporter:
+    """The one line of progress of a new space: pictures described, of all there are.
 
-    What it learns in between is told as a note: no stage takes the count back.
+    What it learns in between is reported as a note: no stage takes the count back.
     """
 
     def __init__(self, report: jobs.Report, name: str, kind: type[Space], pictures: int) -> None:
@@ -103,9 +105,11 @@ class Spaces(Mapping[str, Space]):
         store = self._store
         with store.lease("space add"):
             space_rows.tidy(store)
-            progress = _Describing(report, name, find_kind(whole["feature"]), store.n_images())
+            progress = _ProgressReporter(
+                report, name, find_kind(whole["feature"]), store.n_images()
+            )
             if name in self and is_unfinished(store, name, whole):
-                # Whoever was filling it died, since the lease is ours: go on where that was.
+                # The job that filled it died, since the lease is ours: go on from there.
                 finish_space(store, name, workers=workers, report=progress)
             elif name in self or name in self._similarities:
                 raise CollectionError(f"there is a space or similarity {name!r} already")
@@ -137,11 +141,11 @@ class Spaces(Mapping[str, Space]):
             if len(self) == 1:
                 raise CollectionError(f"{name!r} is the only space there is; add another first")
             with self._store.write(durable=True) as c:
-                drop_space(c, name)
+                changes.drop_space(c, name)
                 # One of the same name may come later, and have nothing to do with this one.
                 invalidate_states(c, self._store, name)
                 if self._store.setting("default_similarity") == name:
-                    drop_setting(c, "default_similarity")
+                    changes.drop_setting(c, "default_similarity")
             space_rows.tidy(self._store)
 
     def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
@@ -150,7 +154,7 @@ class Spaces(Mapping[str, Space]):
         The first call fixes the width.  A picture that has a vector gets the new one.
         """
         with self._store.lease("add vectors"):
-            stored = put_vectors(self._store, name, ids, X)
+            stored = _put_vectors(self._store, name, ids, X)
             for space in self.values() if stored else ():
                 if space.takes_rows_of == name and space.has_outgrown(self._store.n_images()):
                     learn_space(self._store, space, workers=0, report=jobs.silent)
@@ -181,3 +185,43 @@ class Spaces(Mapping[str, Space]):
         for space in self.values():
             if space.can_learn() and pictures:
                 learn_space(self._store, space, workers=count, report=report, seed=seed)
+
+
+def _put_vectors(store: Store, name: str, ids: Sequence[int], X: Any) -> int:
+    """Store the user's own vector for each id; the caller holds the lease."""
+    space = open_spaces(store).get(name)
+    if space is None:
+        raise CollectionError(f'there is no space {name!r}; add_space(name, {{"feature": "own"}})')
+    if space.describes_pictures:
+        raise CollectionError(f"space {name!r} makes its own vectors; choose another name")
+    images = [int(i) for i in ids]
+    if len(set(images)) != len(images):
+        raise InvalidInput("ids names a picture twice; one vector a picture expected")
+    rows = space.row_format.check_matrix(X)
+    if rows.shape[0] != len(images):
+        raise InvalidInput(f"X has {rows.shape[0]} rows for {len(images)} ids")
+    if space.generation and rows.shape[1] != space.width:
+        raise InvalidInput(
+            f"X has {rows.shape[1]} columns; {space.width} expected for space {name!r}"
+        )
+    known = store.images(images)
+    missing = [i for i in images if i not in known]
+    if missing:
+        raise UnknownPicture(f"there is no picture with id {missing[0]}; nothing was stored")
+    if not space.generation:
+        start_generation(store, name, rows.shape[1])
+        space = open_spaces(store)[name]
+    # Sealed rows are rewritten without the replaced ones; one transaction names all that is new.
+    joined = space_rows.rewrite_segments(store, name, np.array(images, np.int64))
+    with store.write(durable=True) as c:
+        if "graph" in space.files:
+            changes.put_files(c, name, space.generation, {})
+        for one in joined:
+            space_rows.name_segment(c, space, one)
+        form = space.row_format
+        blobs = (form.pack(form.row_at(rows, i)) for i in range(len(images)))
+        changes.put_vectors(c, name, space.generation, zip(images, blobs, strict=True))
+    follow_source(store, name, set(images))
+    grow_graphs(store, jobs.silent)
+    space_rows.tidy(store)
+    return len(images)

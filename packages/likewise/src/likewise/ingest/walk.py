@@ -1,24 +1,25 @@
-"""Which files are candidates: folders walked in a fixed order, other things passed by.
+"""Find the files to add: folders walked once, in a fixed order.
 
-Hidden names, collections themselves and links to folders are not entered.  A file counts as a
-picture by the name it has or by the bytes it starts with; the decoder has the last word.
+Hidden names, collections and links to folders are not entered.  A file counts as a picture by its
+suffix or by its first bytes; the decoder has the last word.  The same walk lists the sidecars.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from likewise.catalog.locations import is_collection
 from likewise.errors import ImageError
 from likewise.images.decode import recognise
+from likewise.library.sidecars import SIDECARS, SidecarListing
 
 SUFFIXES = (
     *(".jpg", ".jpeg", ".jpe", ".jfif", ".mpo", ".png", ".apng", ".webp", ".gif", ".tif", ".tiff"),
     *(".bmp", ".dib", ".heic", ".heif", ".hif", ".avif"),
-    # RAW files: those with a preview that can be read come in, the others are told with a reason.
+    # RAW files: those with a preview that can be read are added, the others are listed.
     *(".dng", ".cr2", ".cr3", ".nef", ".nrw", ".arw", ".pef", ".srw", ".raf", ".orf", ".rw2"),
 )
 VIDEOS = (
@@ -36,18 +37,21 @@ class Candidate:
     mtime_ns: int
 
 
-def candidates(
-    roots: Iterable[Path],
-    closed: Callable[[OSError], object] | None = None,
-    video: Callable[[str], object] | None = None,
-) -> Iterator[Candidate]:
-    """Every candidate below the given folders and files, each once, in order of its path.
+@dataclass
+class Walked:
+    """What a walk saw besides pictures: folders that cannot be entered, videos, sidecars."""
 
-    ``closed`` is told of each folder that cannot be entered, ``video`` of each film passed by.
-    """
+    closed: list[OSError] = field(default_factory=list)
+    n_videos: int = 0
+    sidecars: SidecarListing = field(default_factory=SidecarListing)
+
+
+def candidates(roots: Iterable[Path], walked: Walked | None = None) -> Iterator[Candidate]:
+    """Yield every candidate below some folders and files, each once, in order of its path."""
+    walked = Walked() if walked is None else walked
     seen: set[str] = set()
     for root in roots:
-        for path in _walk(root, closed, video):
+        for path in _walk(root, walked):
             if path in seen:
                 continue
             seen.add(path)
@@ -60,33 +64,31 @@ def candidates(
             yield Candidate(path, status.st_size, status.st_mtime_ns)
 
 
-def _walk(
-    root: Path,
-    closed: Callable[[OSError], object] | None,
-    video: Callable[[str], object] | None,
-) -> Iterator[str]:
+def _walk(root: Path, walked: Walked) -> Iterator[str]:
     if not root.is_dir():
         yield str(root)
         return
-    for folder, folders, files in os.walk(root, onerror=closed):
+    for folder, folders, files in os.walk(root, onerror=walked.closed.append):
         folders[:] = sorted(
             name
             for name in folders
             if not name.startswith(".") and not is_collection(Path(folder, name))
         )
+        walked.sidecars.folders.add(folder)
         for name in sorted(files):
             path = os.path.join(folder, name)
+            if name.endswith(SIDECARS):
+                walked.sidecars.note(path)
             if name.startswith("."):
                 continue
             if os.path.splitext(name)[1].lower() in VIDEOS:
-                if video is not None:
-                    video(path)
+                walked.n_videos += 1
             elif is_candidate(path):
                 yield path
 
 
 def is_candidate(path: str) -> bool:
-    """By its suffix, else by its first bytes."""
+    """Return whether a file is a picture by its suffix, else by its first bytes."""
     if os.path.splitext(path)[1].lower() in SUFFIXES:
         return True
     try:

@@ -29,19 +29,64 @@ from likewise.library import xmp
 from likewise.library.embedded import KeywordsFound
 from likewise_methods.durable_files import write_whole
 
+SIDECARS = (".xmp", ".XMP")
+
+
+@dataclass
+class SidecarListing:
+    """Sidecars in some folders: their size and time, and what could not be looked at."""
+
+    folders: set[str] = field(default_factory=set)
+    found: dict[str, tuple[int, int]] = field(default_factory=dict)
+    unseen: set[str] = field(default_factory=set)
+
+    def note(self, path: str) -> None:
+        """Add a sidecar, unless it is a link that leads nowhere or no file."""
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            return
+        except OSError:
+            self.unseen.add(path)
+            return
+        if stat.S_ISREG(status.st_mode):
+            self.found[path] = (status.st_size, status.st_mtime_ns)
+
+    def list_folder(self, folder: str) -> None:
+        """List a folder that is not listed yet."""
+        if folder in self.folders:
+            return
+        self.folders.add(folder)
+        try:
+            with os.scandir(folder) as entries:
+                names = [entry.path for entry in entries if entry.name.endswith(SIDECARS)]
+        except OSError:
+            self.unseen.add(folder)
+            return
+        for path in names:
+            self.note(path)
+
 
 def sidecars_of(path: str) -> list[str]:
     """The names a picture's sidecar may have: NAME.EXT.xmp and NAME.xmp, also in capitals."""
     stems = (path, os.path.splitext(path)[0])
-    return [f"{stem}{suffix}" for suffix in (".xmp", ".XMP") for stem in stems]
+    return [f"{stem}{suffix}" for suffix in SIDECARS for stem in stems]
 
 
-def follow_sidecars(store: Store, *, every: bool = False) -> KeywordsFound:
-    """Take in what sidecars say now: new, changed and deleted ones (``every``: all of them)."""
+def follow_sidecars(
+    store: Store, listing: SidecarListing | None = None, *, every: bool = False
+) -> KeywordsFound:
+    """Take in what sidecars say now: new, changed and deleted ones (``every``: all of them).
+
+    ``listing`` holds folders that were listed just now.
+    """
     result = KeywordsFound()
     files = tag_tables.picture_files(store)
     known = action_tables.sidecars(store)
-    listed, unseen = _list_sidecars({os.path.dirname(path) for path, _ in files})
+    listing = SidecarListing() if listing is None else listing
+    for folder in {os.path.dirname(path) for path, _ in files}:
+        listing.list_folder(folder)
+    listed, unseen = listing.found, listing.unseen
     pictures: dict[str, set[int]] = {}
     for path, image in files:
         for name in sidecars_of(path):
@@ -98,30 +143,6 @@ def _tags_by_picture(
         for image in pictures.get(row.path, ()) if theirs else ():
             said.setdefault(image, set()).update(theirs)
     return said
-
-
-def _list_sidecars(folders: Iterable[str]) -> tuple[dict[str, tuple[int, int]], set[str]]:
-    """(sidecars in folders with size and time, folders and sidecars that cannot be looked at)."""
-    found: dict[str, tuple[int, int]] = {}
-    unseen: set[str] = set()
-    for folder in folders:
-        try:
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if not entry.name.endswith((".xmp", ".XMP")):
-                        continue
-                    try:
-                        status = entry.stat()
-                    except FileNotFoundError:
-                        continue  # a link that leads nowhere
-                    except OSError:
-                        unseen.add(entry.path)
-                        continue
-                    if stat.S_ISREG(status.st_mode):
-                        found[entry.path] = (status.st_size, status.st_mtime_ns)
-        except OSError:
-            unseen.add(folder)
-    return found, unseen
 
 
 def _read_sidecar(path: str, size: int, mtime_ns: int, written: Iterable[str]) -> SidecarRow:

@@ -1,39 +1,37 @@
-"""What a worker does with a picture: read it once, decode it once, describe it, keep a thumbnail.
+"""What a worker does with a picture: read and decode it once, describe it, keep a thumbnail.
 
-Workers know no catalog.  Every failure of a picture is an answer.
+Workers have no catalog.  Every failure of a picture is an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from likewise.catalog.content import digest_of, read_content
-from likewise.catalog.store import TRANSIENT
+from likewise.catalog.store import TRANSIENT, Store
 from likewise.catalog.thumbnails import FIRST_SIDE, make_thumbnail, put_thumbnail
-from likewise.errors import CannotDescribe, ImageError, UnreadableImage
+from likewise.errors import CannotDescribe, ImageError, LikewiseError, UnreadableImage
 from likewise.images.decode import ImageInfo, decode
-from likewise.ingest.pool import Failure, Workers, default_workers
+from likewise.ingest.pool import Failure, Workers, run
 from likewise.ingest.remote_paths import Needs, RemotePaths
 from likewise.ingest.walk import Candidate
+from likewise.ingest.worker_process import LONGEST
 from likewise.library.embedded import embedded_keywords, embedded_rating
 from likewise.spaces.base import Space, decode_size
-from likewise.spaces.registry import SpaceSet
-from likewise.vision.deep.errors import UnusableModel
-
-W = TypeVar("W", bound=Workers)
-_FEW = 8
-"""Pictures for which one worker is enough: starting one costs as much as describing fifty."""
+from likewise.spaces.registry import SpaceSet, open_spaces
+from likewise.vision.deep.errors import BrokenLibrary, UnusableModel
+from likewise.vision.deep.libraries import note
 
 
 class PictureDescription(NamedTuple):
-    """What a worker found out about one file.
+    """What a worker found in one file.
 
-    ``keywords`` are those inside it, by source; ``remark`` says what of it could not be read
-    though the picture could; ``rating`` is its stars, where its XMP has some.  ``thumbnail`` is
-    there where the worker cannot keep it itself.
+    ``keywords`` are those inside it, by source; ``remark`` says what could not be read of a picture
+    that could; ``rating`` is the stars in its XMP.  ``thumbnail`` is there where the worker cannot
+    store it itself.
     """
 
     candidate: Candidate
@@ -48,9 +46,9 @@ class PictureDescription(NamedTuple):
 
 
 class DescribeTask(NamedTuple):
-    """One file, the spaces it shall have rows in, and the collection that keeps its thumbnail.
+    """One file, the spaces that describe it, and the collection that stores its thumbnail.
 
-    ``carries_thumbnail``: the collection is out of reach, so the thumbnail comes with the answer.
+    ``carries_thumbnail``: the collection is on another machine; the answer holds the thumbnail.
     """
 
     candidate: Candidate
@@ -59,7 +57,7 @@ class DescribeTask(NamedTuple):
     carries_thumbnail: bool = False
 
     def prepare(self) -> None:
-        """Networks and kernels, before the time of a picture counts."""
+        """Load networks and kernels before the time of a picture counts."""
         for space in self.spaces:
             space.load()
 
@@ -86,7 +84,7 @@ def _as_set(spaces: tuple[Space, ...]) -> SpaceSet:
 
 
 def describe(task: DescribeTask) -> PictureDescription:
-    """Read one file and make its vectors; every failure of the picture is an answer."""
+    """Read one file and compute its rows; every failure of the picture is an answer."""
     try:
         return _describe(task)
     except MemoryError:  # while it is read, or its thumbnail is made
@@ -126,10 +124,10 @@ def _describe(task: DescribeTask) -> PictureDescription:
 
 
 def describe_failure(task: DescribeTask, failure: Failure) -> PictureDescription:
-    """The answer for a picture that its worker did not survive.
+    """Return the answer for a picture whose worker ended.
 
-    It is not tried again until its file changes or somebody names it, unless somebody else may
-    have been to blame.
+    It is not tried again until its file changes or a user names it, unless its worker was killed
+    from outside.
     """
     reason = f"{TRANSIENT}{failure}" if failure.kind == "killed" else str(failure)
     return _failed(task.candidate, reason)
@@ -139,11 +137,52 @@ def _failed(candidate: Candidate, problem: str) -> PictureDescription:
     return PictureDescription(candidate, problem, b"", None, {})
 
 
-def n_workers(wanted: W | None, n_tasks: int) -> W | int:
-    """Processes for a job: one a core, one for a handful, and always one.
+# -- the spaces that describe ----------------------------------------------------------------
 
-    Decoding is never done in the process that holds the catalog: a decoder may crash.
+
+def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
+    """Return the spaces whose rows of new pictures can be made here, loaded.
+
+    What is wrong with one is raised now, and not as a problem of every picture.
     """
-    if wanted is not None:
-        return wanted
-    return 1 if n_tasks < _FEW else default_workers()
+    found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
+    while (broken := load_spaces(found, workers)) is not None:
+        left = [one for one in found if one.is_available()]
+        if len(left) == len(found):
+            raise broken
+        found = left
+    return SpaceSet(found)
+
+
+def load_spaces(spaces: Sequence[Space], workers: Workers) -> BrokenLibrary | None:
+    """Load spaces where pictures will be described; return the library that cannot be imported.
+
+    In a worker if there is one: here a network would be memory and half a second for nothing.  Such
+    a library counts as missing from then on; anything else that is wrong with a space is raised.
+    """
+    try:
+        if isinstance(workers, int) and workers and spaces:
+            (refused,) = run(_load, [SpaceSet(spaces)], 1, _not_loaded, seconds=LONGEST)
+            if refused is not None:
+                raise refused
+        else:
+            for space in spaces:
+                space.load()
+    except BrokenLibrary as error:
+        note(error)
+        return error
+    return None
+
+
+def _load(spaces: SpaceSet) -> LikewiseError | None:
+    """In a worker; an error of ours is an answer."""
+    try:
+        for space in spaces:
+            space.load()
+    except LikewiseError as error:
+        return error
+    return None
+
+
+def _not_loaded(_: SpaceSet, failure: Failure) -> LikewiseError:
+    return CannotDescribe(f"what describes pictures cannot be loaded: loading it {failure}")
