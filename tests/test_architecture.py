@@ -68,7 +68,7 @@ LEVEL = {
 MAY_IMPORT = {
     "likewise_methods": {"likewise_cuda"},
     "likewise_cuda": {"likewise_methods"},
-    "likewise": {"likewise_methods", "likewise_cluster"},
+    "likewise": {"likewise_methods"},
     "likewise_cluster": {"likewise_methods", "likewise"},
 }
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")

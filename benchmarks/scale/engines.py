@@ -52,8 +52,8 @@ def measure(space: str, folder: Path, n: int) -> list[dict[str, Any]]:
         kinds = searches(col, space)
         before = {name: [ask(query) for query in asked] for name, ask in kinds.items()}
         spent = {name: harness.cpu_times(ask, asked).median for name, ask in kinds.items()}
-        col.shipping.push(address, [space])
-        col.shipping.answer_from(address)
+        col.engine_sync.push(address, [space])
+        col.engine_sync.answer_from(address)
         rows = []
         for name, ask in kinds.items():
             same = sum(ask(query) == due for query, due in zip(asked, before[name], strict=True))

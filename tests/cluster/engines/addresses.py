@@ -44,7 +44,7 @@ class EngineAddress:
     def __exit__(self, *_: Any) -> None:
         self._patch.undo()
         if self._engine == "server" and hasattr(self, "_address"):
-            from likewise.engines.addresses import open_engine
+            from likewise.engines import open_engine
 
             with open_engine(self._address) as engine:
                 points: Any = engine._points

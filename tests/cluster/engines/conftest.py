@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from likewise.engines.addresses import Engine, open_engine
+from likewise.engines import open_engine
 from likewise.engines.protocol import RowKind, RowStore
-from likewise_cluster.engines.embedded import EmbeddedRows
+from likewise_cluster.engines.qdrant import QdrantEngine
+from likewise_cluster.engines.server import ServerPoints
 
 SERVER = "LIKEWISE_QDRANT_URL"
 """The address of a real server, such as qdrant://localhost:6333; collections come and go there."""
 
-ENGINES = ["embedded", "edge", "memory", "server"]
+ENGINES = ["edge", "memory", "server"]
 
 
 class Place:
@@ -25,7 +26,7 @@ class Place:
     def __init__(self, engine: str, folder: Path) -> None:
         self.engine = engine
         self._folder = folder / engine
-        self._open: Engine | None = None
+        self._open: QdrantEngine | None = None
         if engine == "edge":
             pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
         elif engine == "memory":
@@ -39,20 +40,16 @@ class Place:
 
     def store(self, kind: RowKind, name: str = "words-1") -> RowStore:
         """A store of this place, as a new process would open it."""
-        if self.engine == "embedded":
-            return EmbeddedRows(kind, self._folder / name)
         if self._open is None:
             self._open = self._engine()
         return self._open.store(name, kind)
 
-    def _engine(self) -> Engine:
+    def _engine(self) -> QdrantEngine:
         if self.engine == "edge":
             return open_engine(f"qdrant-edge://{self._folder}")
         if self.engine == "server":
             return open_engine(self._address)
-        from likewise_cluster.engines.server import ServerPoints
-
-        return Engine(ServerPoints(self._memory, "test", "qdrant://memory/test"))
+        return QdrantEngine(ServerPoints(self._memory, "test", "qdrant://memory/test"))
 
     def restart(self) -> None:
         """End the process, as far as the engine can tell."""

@@ -1,5 +1,5 @@
-"""One contract for every engine: the embedded index, Qdrant in this process, its client's emulation
-in memory, and a real server where ``LIKEWISE_QDRANT_URL`` names one.
+"""One contract for every engine: Qdrant in this process, its client's emulation in memory,
+and a real server where ``LIKEWISE_QDRANT_URL`` names one.
 
 The truth is SciPy's product in float64, rounded once, ordered by score and then by id.
 """
@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from likewise.engines.protocol import Facts, RowKind, Where, marks_of, plain_rows
+from likewise.engines.protocol import Facts, RowKind, Where, plain_rows
 from likewise.errors import InvalidInput
-from likewise_cluster.engines.reranking import rerank
+from likewise_cluster.engines.rows import marks_of
+from likewise_methods.index import InvertedIndex
 from likewise_methods.neighbours.lengths import unit_length
 from tests.cluster.engines.conftest import Place
 
@@ -100,15 +101,15 @@ def test_weights_are_folded_in_float64(place: Place) -> None:
     assert_found(store.search(weighted, 20), truth(rows, np.arange(200), weighted, 20))
 
 
-def test_all_engines_give_the_same_bits(place: Place, tmp_path: Any) -> None:
+def test_all_engines_give_the_bits_of_our_own_index(place: Place) -> None:
     rng = np.random.default_rng(3)
     rows = sparse_rows(rng, 250, signed=True)
-    mine, theirs = Place("embedded", tmp_path / "own").store(SPARSE), place.store(SPARSE)
-    for store in (mine, theirs):
-        store.put(np.arange(250), rows)
+    mine, theirs = InvertedIndex(), place.store(SPARSE)
+    mine.add(rows, np.arange(250))
+    theirs.put(np.arange(250), rows)
     for _ in range(5):
         query = sparse_rows(rng, 1, words=60, signed=True).astype(np.float64) * np.pi
-        ids, scores = mine.search(query, 25)
+        (ids,), (scores,) = mine.search(query, 25)
         found = theirs.search(query, 25)
         assert found[0].tolist() == ids.tolist()
         assert found[1].tobytes() == scores.tobytes()
@@ -192,26 +193,6 @@ def test_dense_rows_are_ranked_exactly(place: Place, metric: Any) -> None:
             found, values = store.search(query, k)
             assert found.tolist() == ids[order][:k].tolist()
             np.testing.assert_allclose(values, scores[order][:k], rtol=1e-6, atol=1e-7)
-
-
-def test_a_learned_metric_ranks_the_first_of_the_engine(place: Place) -> None:
-    rng = np.random.default_rng(7)
-    kind = RowKind(is_sparse=False, width=16)
-    rows = rng.normal(size=(100, 16)).astype(np.float32)
-    store = place.store(kind, "look-1")
-    store.put(np.arange(100), rows)
-    query = rows[5].astype(np.float64)
-    metric = np.diag(rng.random(16))
-
-    def score(some: Any) -> Any:
-        apart = some.astype(np.float64) - query
-        return -np.einsum("ij,jk,ik->i", apart, metric, apart)
-
-    ids, _ = rerank(store, query, 10, score)
-    assert ids.tolist() == np.argsort(-score(rows), kind="stable")[:10].tolist()
-    near = store.search(query, 30)[0]
-    few, _ = rerank(store, query, 5, score, first=30)
-    assert set(few.tolist()) <= set(near.tolist())
 
 
 # -- filters ---------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.engines.protocol import RowKind, RowStore, Where
-from likewise.engines.shipping import ship
-from likewise_cluster.engines.embedded import EmbeddedRows
+from likewise.engines.protocol import RowKind, Where
+from likewise_cluster.engines.qdrant import QdrantRows
+from likewise_cluster.engines.row_sync import send_all
 from tests.cluster.engines.conftest import Place
-from tests.cluster.engines.test_shipping import parts
+from tests.cluster.engines.test_row_sync import parts
 
 pytestmark = pytest.mark.slow
 
@@ -22,15 +22,11 @@ KIND = RowKind(is_sparse=True, width=50)
 
 WRITER = """
 import sys
-from likewise_cluster.engines.embedded import EmbeddedRows
 from likewise.engines import Facts, RowKind, open_engine
-sys.path.insert(0, sys.argv[3])
+sys.path.insert(0, sys.argv[2])
 from tests.cluster.engines.test_kills import KIND, rows_from
-engine, folder = sys.argv[1:3]
-if engine == "edge":
-    store = open_engine(f"qdrant-edge://{folder}/edge").store("words-1", KIND)
-else:
-    store = EmbeddedRows(KIND, f"{folder}/embedded/words-1")
+folder = sys.argv[1]
+store = open_engine(f"qdrant-edge://{folder}/edge").store("words-1", KIND)
 for first in range(0, 100_000, 4):
     store.put(range(first, first + 4), rows_from(first, 4), [Facts(tags=("new",))] * 4)
     if first % 12 == 0:
@@ -48,10 +44,10 @@ def rows_from(first: int, n: int) -> np.ndarray:
     return made
 
 
-def killed_after(engine: str, folder: Path, acknowledged: int) -> int:
+def killed_after(folder: Path, acknowledged: int) -> int:
     """Run the writer until it acknowledged so many batches, then kill it; gives the last one."""
     root = str(Path(__file__).parents[3])
-    command = [sys.executable, "-c", WRITER, engine, str(folder), root]
+    command = [sys.executable, "-c", WRITER, str(folder), root]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         last = -1
@@ -67,7 +63,7 @@ def killed_after(engine: str, folder: Path, acknowledged: int) -> int:
     return last
 
 
-def check(store: RowStore, last: int) -> None:
+def check(store: QdrantRows, last: int) -> None:
     """Everything up to batch ``last`` is there; of what came after it, anything may be."""
     wanted = [i for i in range(last + 4) if i % 12 != 1]
     ids, rows = store.rows(range(last + 4))
@@ -82,51 +78,40 @@ def check(store: RowStore, last: int) -> None:
     assert 999_999 in store.search(rows_from(7, 1), 1000)[0]
 
 
-@pytest.mark.parametrize("engine", ["embedded", "edge"])
-def test_kill_while_writing(engine: str, tmp_path: Path) -> None:
-    place = Place(engine, tmp_path)
-    last = killed_after(engine, tmp_path, 40)
+def test_kill_while_writing(tmp_path: Path) -> None:
+    place = Place("edge", tmp_path)
+    last = killed_after(tmp_path, 40)
     check(place.store(KIND), last)
     place.restart()
 
 
-def test_many_changes_become_one_file(tmp_path: Path) -> None:
-    """What a process left of many files is read again, and then is one."""
-    last = killed_after("embedded", tmp_path, 100)
-    folder = tmp_path / "embedded" / "words-1"
-    assert len(list(folder.glob("*.rows"))) > 100
-    store = EmbeddedRows(KIND, folder)
-    assert len(list(folder.glob("*.rows"))) == 1
-    check(store, last)
-    check(EmbeddedRows(KIND, folder), last)
-
-
-SHIPPER = """
+SENDER = """
 import os, signal, sys
 import numpy as np
-from likewise.engines import Facts, open_engine, ship
+from likewise.engines import Facts, open_engine
+from likewise_cluster.engines.row_sync import send_all
 sys.path.insert(0, sys.argv[2])
 from tests.cluster.engines.test_kills import KIND, rows_from
-from tests.cluster.engines.test_shipping import parts
+from tests.cluster.engines.test_row_sync import parts
 def report(n):
     if n >= 100:
         os.kill(os.getpid(), signal.SIGKILL)
 store = open_engine(f"qdrant-edge://{sys.argv[1]}/edge").store("words-1", KIND)
-ship(parts(np.arange(300), rows_from(0, 300), [Facts()] * 300, 20), store, report=report)
+send_all(parts(np.arange(300), rows_from(0, 300), [Facts()] * 300, 20), store, report=report)
 """
 
 
-def test_kill_of_the_shipper(tmp_path: Path) -> None:
+def test_kill_of_the_sender(tmp_path: Path) -> None:
     from likewise.engines.protocol import Facts
 
     place = Place("edge", tmp_path)
     root = str(Path(__file__).parents[3])
-    done = subprocess.run([sys.executable, "-c", SHIPPER, str(tmp_path), root], check=False)
+    done = subprocess.run([sys.executable, "-c", SENDER, str(tmp_path), root], check=False)
     assert done.returncode == -signal.SIGKILL
     store = place.store(KIND)
     assert store.count() == 100
     every = parts(np.arange(300), rows_from(0, 300), [Facts()] * 300, 20)
-    shipped = ship(every, store)
+    shipped = send_all(every, store)
     assert (shipped.sent, shipped.unchanged) == (200, 100)
     assert store.count() == 300
     place.restart()

@@ -11,11 +11,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from likewise.engines.addresses import KEY, open_engine
+from likewise.engines.breaker import Breaker
 from likewise.engines.errors import EngineAway, EngineRefused
 from likewise.engines.protocol import RowKind
-from likewise.engines.retries import Breaker, Retries
 from likewise.errors import InvalidInput
+from likewise_cluster.engines.addresses import KEY
+from likewise_cluster.engines.addresses import open_qdrant as open_engine
+from likewise_cluster.engines.retries import Retries
 from likewise_cluster.engines.server import ServerPoints
 
 pytest.importorskip("qdrant_client", reason="qdrant-client is not installed")
@@ -149,7 +151,9 @@ def _never(_: float) -> None:
 def test_pauses_double_up_to_a_limit_and_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     drawn = iter([1.0, 0.5, 0.25, 1.0, 1.0, 0.1])
-    retries = Retries(times=7, first=1.0, most=6.0, sleep=pauses.append, draw=lambda: next(drawn))
+    retries = Retries(
+        times=7, first=1.0, longest=6.0, sleep=pauses.append, draw=lambda: next(drawn)
+    )
 
     def ask() -> None:
         raise TimeoutError
@@ -161,7 +165,7 @@ def test_pauses_double_up_to_a_limit_and_are_drawn(monkeypatch: pytest.MonkeyPat
 
 def test_what_failed_is_left_alone_for_a_while() -> None:
     now = [0.0]
-    breaker = Breaker(first=1.0, most=3.0, clock=lambda: now[0], draw=lambda: 1.0)
+    breaker = Breaker(first=1.0, longest=3.0, clock=lambda: now[0], draw=lambda: 1.0)
     assert breaker.reason_to_wait() is None
     for pause in (1.0, 2.0, 3.0, 3.0):
         breaker.failed("a time-out")

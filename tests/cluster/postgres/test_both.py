@@ -255,18 +255,18 @@ def test_changes_for_another_engine_are_noted(col: Collection, tmp_path: Path) -
     address = f"qdrant-edge://{tmp_path}/engine"
     space = next(name for name, one in col.spaces.items() if one.generation)
     ids = sorted(row.id for row in col.images())
-    col.shipping.push(address, [space])
+    col.engine_sync.push(address, [space])
     col.tag(ids[0], "new")
     col.tag(ids[1], "new")
     col.tag(ids[0], "newer")
     col.remove(ids[2])
-    assert col.shipping.waiting() == {address: 3}
+    assert col.engine_sync.waiting() == {address: 3}
     before = [(hit.id, hit.score) for hit in col.search(ids[0], 50, by=space)]
-    col.shipping.answer_from(address)
+    col.engine_sync.answer_from(address)
     assert [(hit.id, hit.score) for hit in col.search(ids[0], 50, by=space)] == before
-    with col._store.shipping_lease():
-        assert "is busy" in col.shipping.send_new()[address]
-    assert col.shipping.send_new() == {}
-    assert col.shipping.waiting() == {address: 0}
+    with col._store.engine_lease():
+        assert "is busy" in col.engine_sync.send_changes()[address]
+    assert col.engine_sync.send_changes() == {}
+    assert col.engine_sync.waiting() == {address: 0}
     assert [(hit.id, hit.score) for hit in col.search(ids[0], 50, by=space)] == before
-    assert col.shipping.compare(address, [space]) == {space: []}
+    assert col.engine_sync.compare(address, [space]) == {space: []}

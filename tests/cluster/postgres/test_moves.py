@@ -17,9 +17,10 @@ from likewise.catalog import locations, schema
 from likewise.catalog.sqlite_catalog import MOVED, SQLiteCatalog
 from likewise.collection.collection import Collection
 from likewise.errors import CatalogRefused, CollectionError, DamagedCollection, InvalidInput
-from likewise_cluster.postgres import copies, moves
+from likewise_cluster.postgres import copies, moves, plugin
 from likewise_cluster.postgres.addresses import read_address
 from likewise_cluster.postgres.catalog import PostgresCatalog
+from likewise_cluster.postgres.plugin import COMING_BACK
 from tests.cluster.postgres.cases import moved, numbers
 from tests.cluster.postgres.server import Server
 from tests.cluster.postgres.worker import answers
@@ -132,8 +133,8 @@ BACK: dict[str, tuple[Any, str]] = {
     "while rows are copied": (copies, "put_documents"),
     "before both sides are compared": (copies, "compare"),
     "before the database says that it left": (moves, "sync_file"),
-    "before the file has its name": (locations, "finish_coming_back"),
-    "before the folder forgets the address": (locations, "sync_folder"),
+    "before the file has its name": (moves, "finish_coming_back"),
+    "before the folder forgets the address": (plugin, "sync_folder"),
 }
 
 
@@ -159,7 +160,7 @@ def test_a_move_back_that_is_killed(
         assert numbers(col) == [*before, before[-1] + 1]
         assert col.verify() == []
     assert not (root / locations.POINTER).exists()
-    assert not list(root.glob(f"{locations.COMING_BACK}*"))
+    assert not list(root.glob(f"{COMING_BACK}*"))
 
 
 def killed(*_: object, **__: object) -> None:

@@ -8,7 +8,7 @@ is reported by name and skipped; ``likewise admin plugins`` lists all of them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -21,6 +21,8 @@ ENGINES = "likewise.engines"
 CATALOGS = "likewise.catalogs"
 COMMANDS = "likewise.commands"
 DESCRIBERS = "likewise.describers"
+SYNC = "sync"
+"""The name in ``likewise.engines`` that is no scheme: the class that keeps engines up to date."""
 
 
 class Group(NamedTuple):
@@ -56,7 +58,10 @@ _OURS = {
     "likewise-cluster[qdrant]": {ENGINES: {"qdrant", "qdrants", "qdrant-edge"}},
     "likewise-cluster[postgres]": {CATALOGS: {"postgresql", "postgres"}},
     "likewise-cluster[dask]": {COMMANDS: {"--scheduler"}},
-    "likewise-cluster": {ENGINES: {"sync"}, COMMANDS: {"push", "engine", "move", "--against"}},
+    "likewise-cluster": {
+        ENGINES: {SYNC},
+        COMMANDS: {"admin.push", "admin.engine", "admin.move", "--against"},
+    },
 }
 """What packages of this repository provide, to name the one that is not installed."""
 
@@ -66,7 +71,13 @@ class PluginError(LikewiseError):
 
 
 class PluginMissing(PluginError):
-    """No installed package provides this plug-in."""
+    """No installed package provides this plug-in; ``package`` would, where it is one of ours."""
+
+    def __init__(self, name: str, package: str | None, installed: Iterable[str]) -> None:
+        known = ", ".join(sorted(installed)) or "none"
+        remedy = f"installed are: {known}" if package is None else f"pip install '{package}'"
+        super().__init__(f"{name!r} is not installed; {remedy}")
+        self.package = package
 
 
 class PluginBroken(PluginError):
@@ -112,7 +123,8 @@ def find(group: str, name: str) -> EntryPoint:
     """
     found = points_of(group).get(name, ())
     if not found:
-        raise PluginMissing(f"{name!r} is not installed{_how_to_install(group, name)}")
+        ours = (package for package, names in _OURS.items() if name in names.get(group, ()))
+        raise PluginMissing(name, next(ours, None), points_of(group))
     if len(found) > 1:
         packages = ", ".join(map(package_of, found))
         raise PluginBroken(f"several packages provide {name!r}: {packages}; uninstall all but one")
@@ -157,11 +169,3 @@ def list_plugins() -> list[Plugin]:
         listed += [Plugin(group, n, package_of(p), p.value) for n, p in sorted(points.items())]
         listed += skipped
     return listed
-
-
-def _how_to_install(group: str, name: str) -> str:
-    for package, provided in _OURS.items():
-        if name in provided.get(group, ()):
-            return f"; install it: pip install '{package}'"
-    known = ", ".join(sorted(points_of(group)))
-    return f"; installed are {known}" if known else ""

@@ -119,7 +119,7 @@ class Cluster:
 
     See Also
     --------
-    Collection : ``add``, ``sync`` and ``retrain`` take it.
+    likewise.collection.Collection : ``add``, ``sync`` and ``retrain`` take it.
     """
 
     def __init__(self, address: str, *, path_map: Mapping[str, str] | None = None) -> None:

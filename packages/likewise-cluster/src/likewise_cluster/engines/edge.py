@@ -162,7 +162,7 @@ class EdgePoints:
         params = edge.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
         before = None
         if first is not None:
-            nearest = edge.Query.Nearest(self._say.vector(first.query), using=first.vector)
+            nearest = edge.Query.Nearest(self._say.vector(first.query), using=first.store)
             before = [edge.Prefetch(limit=first.limit, query=nearest, filter=kept, params=params)]
         found = self._ask(
             "query",

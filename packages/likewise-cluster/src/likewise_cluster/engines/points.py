@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.engines.protocol import RowKind, Where, moment_of
+from likewise.engines.protocol import FirstStage, RowKind, Where, moment_of
 
 TAGS, FOLDERS, INSIDE, DATE, MOMENT, OWNER = "tags", "folders", "inside", "date", "moment", "owner"
 """Fields of a payload; ``inside`` are the folders and all above them, ``moment`` is the date."""
@@ -91,15 +91,6 @@ Condition = Equals | OneOf | Between | Among | Has
 
 
 @dataclass(frozen=True)
-class First:
-    """The first of two stages: only the ``limit`` nearest by another vector are looked at."""
-
-    vector: str
-    query: Numbers
-    limit: int
-
-
-@dataclass(frozen=True)
 class Sieve:
     """Conditions that must all hold, and those of which none may."""
 
@@ -136,7 +127,7 @@ class Looking:
 
     exact: bool = False
     breadth: int | None = None
-    first: First | None = None
+    first: FirstStage | None = None
     with_vectors: bool = True
 
 

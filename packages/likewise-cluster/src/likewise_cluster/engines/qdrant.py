@@ -17,27 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.engines.errors import EngineRefused
-from likewise.engines.exact import (
-    ROUNDING,
+from likewise.engines.protocol import Facts, FirstStage, Found, Ids, Listed, RowKind, Where
+from likewise.engines.scores import (
     best_of,
     dense_query,
     dense_scores,
-    reaches,
     sparse_query,
     sparse_scores,
 )
-from likewise.engines.protocol import (
-    Facts,
-    Found,
-    Ids,
-    Listed,
-    RowKind,
-    Where,
-    check_put,
-    marks_of,
-    no_rows,
-)
-from likewise.errors import InvalidInput
+from likewise.errors import CollectionError, InvalidInput
 from likewise_cluster.engines import points as pt
 from likewise_cluster.engines.answers import (
     check_among,
@@ -48,7 +36,6 @@ from likewise_cluster.engines.answers import (
     texts_in,
 )
 from likewise_cluster.engines.points import (
-    First,
     Looking,
     Nominee,
     Numbers,
@@ -58,6 +45,7 @@ from likewise_cluster.engines.points import (
     SparseNumbers,
     sieve_of,
 )
+from likewise_cluster.engines.rows import ROUNDING, check_put, error_bounds, marks_of, no_rows
 from likewise_methods.index import id_vector
 from likewise_methods.lazy_imports import sparse
 from likewise_methods.sparse_rows import Rows
@@ -71,6 +59,54 @@ thousand, or as many as are wanted if that is more."""
 _BATCH = 256
 """Points of one request."""
 _PAGE = 1024
+
+
+class QdrantEngine:
+    """A Qdrant collection: one named vector for each store.
+
+    Parameters
+    ----------
+    points : Points
+        The connection; :func:`likewise.engines.open_engine` makes it of an address.
+    """
+
+    def __init__(self, points: Points) -> None:
+        self.address = points.address
+        self._points = points
+
+    def names(self) -> dict[str, RowKind]:
+        return self._points.names()
+
+    def store(
+        self,
+        name: str,
+        kind: RowKind,
+        *,
+        owner: str = "",
+        exact: bool = False,
+        create: bool = True,
+    ) -> QdrantRows:
+        store = QdrantRows(self._points, name, kind, owner=owner, exact=exact, create=create)
+        if create and owner and (foreign := store.count_foreign()):
+            raise CollectionError(
+                f"{self.address} holds {foreign:,} pictures of another collection; push to "
+                "another name"
+            )
+        return store
+
+    def drop(self, name: str) -> None:
+        kind = self.names().get(name)
+        if kind is not None:
+            self.store(name, kind).drop()
+
+    def close(self) -> None:
+        self._points.close()
+
+    def __enter__(self) -> QdrantEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class QdrantRows:
@@ -93,8 +129,7 @@ class QdrantRows:
 
     See Also
     --------
-    open_engine : makes stores by address.
-    EmbeddedRows : the same in this process.
+    QdrantEngine : opens stores.
     """
 
     def __init__(
@@ -130,7 +165,7 @@ class QdrantRows:
 
     def put(self, ids: Any, rows: Any, facts: Sequence[Facts] | None = None) -> None:
         names, made, said = check_put(self.kind, ids, rows, facts)
-        marks, reach = marks_of(self.kind, made), reaches(self.kind, made)
+        marks, reach = marks_of(self.kind, made), error_bounds(self.kind, made)
         with self._lock:
             self._reach = max(self._reach, float(reach.max(initial=0.0)))
         stores = [name for name in self._points.names() if name != self.name]
@@ -202,7 +237,7 @@ class QdrantRows:
     # -- questions --------------------------------------------------------------------------
 
     def search(
-        self, row: Any, k: int, where: Where | None = None, *, first: First | None = None
+        self, row: Any, k: int, where: Where | None = None, *, first: FirstStage | None = None
     ) -> Found:
         """The k best that pass; with ``first``, among the first ones by another store's vector.
 
@@ -214,7 +249,7 @@ class QdrantRows:
             Pictures wanted.
         where : Where, optional
             Which may be found.
-        first : First, optional
+        first : FirstStage, optional
             The first of two stages, for sparse rows.
 
         Returns
@@ -231,7 +266,7 @@ class QdrantRows:
             raise InvalidInput("dense rows are searched in one stage; first belongs to sparse ones")
         return self._search_dense(dense_query(self.kind, row), k, sieve)
 
-    def _search_sparse(self, query: Rows, k: int, sieve: Sieve, first: First | None) -> Found:
+    def _search_sparse(self, query: Rows, k: int, sieve: Sieve, first: FirstStage | None) -> Found:
         words = query.words.astype(np.int64)
         asked = SparseNumbers(words, query.values.astype(np.float32))
         slack = self._slack(query.values)
@@ -246,12 +281,12 @@ class QdrantRows:
                 return self._fill(ids, values, k, self._within(sieve, first), query)
             limit *= 4
 
-    def _within(self, sieve: Sieve, first: First | None) -> Sieve:
+    def _within(self, sieve: Sieve, first: FirstStage | None) -> Sieve:
         """The pictures of the first stage, by their ids."""
         if first is None:
             return sieve
         how = Looking(self.exact, max(BREADTH, first.limit), with_vectors=False)
-        found = self._points.nearest(first.vector, first.query, first.limit, sieve, how)
+        found = self._points.nearest(first.store, first.query, first.limit, sieve, how)
         check_nominees(self._points.address, found, self.kind, first.limit)
         nearest = pt.Among(frozenset(one.id for one in found))
         return Sieve((*sieve.all_of, nearest), sieve.none_of)
@@ -268,7 +303,7 @@ class QdrantRows:
             limit *= 4
 
     def _nominees(
-        self, asked: Numbers, limit: int, sieve: Sieve, query: Any, first: First | None = None
+        self, asked: Numbers, limit: int, sieve: Sieve, query: Any, first: FirstStage | None = None
     ) -> tuple[Ids, NDArray[np.float32], float | None]:
         """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
         found: Sequence[Nominee] = []
@@ -290,7 +325,7 @@ class QdrantRows:
         return dense_scores(self.kind, rows, query)
 
     def _slack(self, query: NDArray[Any]) -> float:
-        """The most by which the engine's score of any picture may be wrong (``exact.reaches``)."""
+        """The most by which the engine's score of any picture may be wrong (``error_bounds``)."""
         return 1.01 * ROUNDING * float(np.linalg.norm(query.astype(np.float64))) * self._reach
 
     def _dense_bound(self, worst: float, query: NDArray[np.float32]) -> float:
@@ -371,21 +406,20 @@ class QdrantRows:
     def count(self, where: Where | None = None) -> int:
         return self._points.count(sieve_of(where).having(self.name))
 
-    def listed(self) -> Iterator[list[Listed]]:
-        sieve, first, address = Sieve().having(self.name), 0, self._points.address
-        while page := self._points.scroll(sieve, first, _PAGE, None, True):
-            yield self._listed(check_page(address, page, first, _PAGE))
-            first = page[-1].id + 1
-
-    def listed_of(self, ids: Any) -> list[Listed]:
+    def listed(self, ids: Any = None) -> Iterator[list[Listed]]:
+        address = self._points.address
+        if ids is None:
+            sieve, first = Sieve().having(self.name), 0
+            while page := self._points.scroll(sieve, first, _PAGE, None, True):
+                yield self._listed(check_page(address, page, first, _PAGE))
+                first = page[-1].id + 1
+            return
         asked = np.unique(id_vector(ids, None)).tolist()
-        found: list[Listed] = []
         for start in range(0, len(asked), _PAGE):
             some = asked[start : start + _PAGE]
             sieve = Sieve((pt.Among(frozenset(some)),)).having(self.name)
             page = self._points.scroll(sieve, 0, len(some), None, True)
-            found += self._listed(check_among(self._points.address, page, some))
-        return found
+            yield self._listed(check_among(address, page, some))
 
     def _listed(self, page: Sequence[Point]) -> list[Listed]:
         address = self._points.address
@@ -396,12 +430,9 @@ class QdrantRows:
             for one in page
         ]
 
-    def strangers(self) -> int:
-        """Pictures of this store that somebody else put there."""
+    def count_foreign(self) -> int:
+        """Return how many pictures of this store another owner put there."""
         return self._points.count(Sieve((pt.Has(self.name),), (pt.Equals(pt.OWNER, self.owner),)))
-
-    def close(self) -> None:
-        """The connection is the engine's, which others may share."""
 
 
 def _kth(values: NDArray[np.float32], k: int) -> float:

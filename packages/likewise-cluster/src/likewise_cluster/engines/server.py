@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from likewise.engines.errors import EngineMissing, EngineRefused
 from likewise.engines.protocol import RowKind
-from likewise.engines.retries import Retries
 from likewise_cluster.engines import points as pt
 from likewise_cluster.engines.answers import check_number, nominee_of, point_of
 from likewise_cluster.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
+from likewise_cluster.engines.retries import Retries
 from likewise_cluster.engines.wire import Dialect
 from likewise_methods.neighbours import Metric
 
@@ -199,7 +199,7 @@ class ServerPoints:
         if first is not None:
             before = self._m.Prefetch(
                 query=self._say.vector(first.query),
-                using=first.vector,
+                using=first.store,
                 filter=kept,
                 params=params,
                 limit=first.limit,

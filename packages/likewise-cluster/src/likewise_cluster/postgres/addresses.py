@@ -36,15 +36,6 @@ class Address:
         return self.public
 
 
-def is_address(text: str) -> bool:
-    """Whether this looks like an address of PostgreSQL.
-
-    >>> is_address("postgresql://db/photos"), is_address("photos.lw")
-    (True, False)
-    """
-    return text.partition("://")[0] in SCHEMES and "://" in text
-
-
 def read_address(text: str) -> Address:
     """An address in its parts.
 

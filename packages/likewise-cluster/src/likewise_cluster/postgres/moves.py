@@ -27,7 +27,11 @@ from likewise_cluster.postgres import copies, functions
 from likewise_cluster.postgres.addresses import Address, read_address
 from likewise_cluster.postgres.catalog import PostgresCatalog, key_of, read_state
 from likewise_cluster.postgres.connections import Connection, open_connection
+from likewise_cluster.postgres.plugin import COMING_BACK, MOVE_TOKEN, finish_coming_back
 from likewise_methods.durable_files import sync_file
+
+CATALOG_ID = "catalog_id"
+"""The setting that tells this collection's catalog from another's."""
 
 
 def move_to_postgres(root: Path, text: str, report: Report = silent) -> Moved:
@@ -83,11 +87,11 @@ def _name_collection(catalog: SQLiteCatalog) -> str:
     Written at once: what a move that is killed leaves there must be known for ours.
     """
     asked = "SELECT value FROM settings WHERE key = ?"
-    found = catalog.one(asked, (locations.CATALOG_ID,))
+    found = catalog.one(asked, (CATALOG_ID,))
     if found is None:
         with catalog.write(durable=True) as c:
             found = json.dumps(secrets.token_hex(16))
-            c.execute("INSERT INTO settings VALUES (?, ?)", (locations.CATALOG_ID, found))
+            c.execute("INSERT INTO settings VALUES (?, ?)", (CATALOG_ID, found))
     return str(json.loads(found))
 
 
@@ -156,15 +160,15 @@ def move_to_sqlite(root: Path, text: str | None = None, report: Report = silent)
         with catalog.lease("move"):
             token = secrets.token_hex(16)
             rows = _copy_back(root, catalog, token, report)
-            locations.finish_coming_back(root, token)
+            finish_coming_back(root, token)
             return Moved(str(root / FILE), rows)
     finally:
         catalog.close()
 
 
 def _copy_back(root: Path, catalog: PostgresCatalog, token: str, report: Report) -> dict[str, int]:
-    back = root / locations.COMING_BACK
-    for leftover in root.glob(f"{locations.COMING_BACK}*"):
+    back = root / COMING_BACK
+    for leftover in root.glob(f"{COMING_BACK}*"):
         leftover.unlink()
     source = open_connection(catalog.address, "likewise moves")
     try:
@@ -175,12 +179,12 @@ def _copy_back(root: Path, catalog: PostgresCatalog, token: str, report: Report)
             c.execute("BEGIN IMMEDIATE")
             c.execute(
                 "INSERT OR REPLACE INTO settings VALUES (?, ?)",
-                (locations.MOVE_TOKEN, json.dumps(token)),
+                (MOVE_TOKEN, json.dumps(token)),
             )
             put_sum(c, "settings")
             c.execute("COMMIT")
             c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        for journal in root.glob(f"{locations.COMING_BACK}-*"):
+        for journal in root.glob(f"{COMING_BACK}-*"):
             os.unlink(journal)
         sync_file(back)
         source.execute("UPDATE catalog_state SET state = ?, token = ?", (functions.LEFT, token))

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from likewise.catalog.engine_sync import note_changed
 from likewise.catalog.filters import plain_metadata
 from likewise.catalog.log_tables import forget_older, forget_space, forget_unfinished
 from likewise.catalog.picture_marks import put_shot
 from likewise.catalog.store import REMOVED, SPACES_DROPPED, Store, Transaction
 from likewise.catalog.sums import blob_sum
-from likewise.catalog.unshipped import note_unshipped
 from likewise.images.decode import ImageInfo
 
 _AT_A_TIME = 512
@@ -145,7 +145,7 @@ def put_vectors(
         images = [image for image, _ in some]
         if has_gaps:
             c.executemany(f"DELETE {in_gaps} AND image = ?", [(*key, image) for image in images])
-        note_unshipped(c, images)
+        note_changed(c, images)
 
 
 def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:

@@ -103,7 +103,7 @@ class Catalog(Protocol):
     def lease(self, job: str, name: str = ...) -> AbstractContextManager[None]:
         """Hold the one lease of the collection, or raise ``CollectionBusy`` within a second.
 
-        ``name`` is that of another lease (``jobs.SHIPPING``)."""
+        ``name`` is that of another lease (``jobs.ENGINE_FILE``)."""
 
     def running_job(self) -> str | None:
         """The job that holds the lease now, in words."""

@@ -20,8 +20,8 @@ from typing import IO
 from likewise.errors import CollectionBusy, ReadOnlyCollection
 
 FILE = "job.lock"
-SHIPPING = "shipping.lock"
-"""The lease of whoever sends rows to other engines: beside jobs, and one at a time too."""
+ENGINE_FILE = "shipping.lock"
+"""The lease for sending rows to engines; other jobs may run meanwhile."""
 _PATIENCE = 0.5
 ADDING = "adding pictures"
 """The stage whose pictures can be searched as they come."""

@@ -1,9 +1,9 @@
-"""Where the catalog of a folder is: a file of SQLite in it, or a database it was moved to.
+"""Where the catalog of a folder is: a SQLite file in it, or a database it was moved to.
 
 A folder whose catalog was moved holds ``catalog.postgresql``: the address, without a password, and
-which catalog of that database is meant.  That file counts before any ``catalog.sqlite``, and a
-file of SQLite that was left behind says itself that it is none any more (``MOVED``): whatever a
-crash leaves, an old catalog is never taken for the truth.
+which catalog of that database is meant.  That file wins over any ``catalog.sqlite``, and a SQLite
+file that was left behind is marked as such (``MOVED``): after a crash an old catalog is never taken
+for the current one.  A plug-in of the address's scheme opens a moved catalog.
 """
 
 from __future__ import annotations
@@ -14,28 +14,27 @@ import sqlite3
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from likewise.catalog.jobs import Report, silent
 from likewise.catalog.sqlite_catalog import FILE, MOVED
 from likewise.catalog.store import Store
-from likewise.errors import CatalogRefused, CollectionError, DamagedCollection
-from likewise_methods.durable_files import rename_whole, sync_folder, write_whole
+from likewise.errors import CatalogRefused, CollectionError, DamagedCollection, InvalidInput
+from likewise.plugins import CATALOGS, PluginMissing, load
+from likewise_methods.durable_files import rename_whole, write_whole
 
 POINTER = "catalog.postgresql"
 VARIABLE = "LIKEWISE_CATALOG"
+FOLDER = "sqlite"
+"""The target of a move that brings the catalog back into the folder."""
 LEFT_BEHIND = f"{FILE}.moved"
-COMING_BACK = f"{FILE}.back"
-CATALOG_ID = "catalog_id"
-"""The setting that tells this collection's catalog from another's, wherever it is."""
 MOVED_TO = "moved_to"
 """The setting of a catalog that was left behind: where it went."""
-MOVE_TOKEN = "move_token"
-"""The setting of a catalog that came back: by which move."""
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """Where a catalog went: its address, which one it is there, and by which move."""
+    """Where a catalog is: its address, its id at that address, and the id of the move."""
 
     address: str
     collection: str
@@ -43,48 +42,62 @@ class Pointer:
 
 
 class Moved(NamedTuple):
-    """Where a catalog is now, and how many rows of each table both sides were found to share."""
+    """Where a catalog is now, and how many rows of each table were compared."""
 
     place: str
     rows: dict[str, int]
 
 
+class CatalogPlugin(Protocol):
+    """Opens catalogs of one scheme of addresses; an entry point of ``likewise.catalogs``."""
+
+    def open(self, root: Path, pointer: Pointer, address: str | None) -> Store:
+        """Open the catalog that a folder points to; ``address`` is another one of the same place,
+        for example with a password."""
+
+    def move_here(self, root: Path, address: str, report: Report) -> Moved:
+        """Move the catalog of a folder to an address, and point to it (:func:`write_pointer`)."""
+
+    def move_back(self, root: Path, address: str | None, report: Report) -> Moved:
+        """Move the catalog of a folder back into it, and remove the pointer."""
+
+
 def is_collection(root: Path) -> bool:
-    """Whether a folder is a collection, wherever its catalog is."""
+    """Return whether a folder is a collection, wherever its catalog is."""
     return (root / FILE).is_file() or (root / POINTER).is_file()
 
 
 def read_pointer(root: Path) -> Pointer | None:
-    """Where the catalog of a folder went; None where it is in the folder."""
+    """Return where the catalog of a folder is; None: in the folder."""
     try:
-        said = json.loads((root / POINTER).read_bytes())
-        return Pointer(str(said["address"]), str(said["collection"]), str(said["token"]))
+        held = json.loads((root / POINTER).read_bytes())
+        return Pointer(str(held["address"]), str(held["collection"]), str(held["token"]))
     except FileNotFoundError:
-        return _left_behind(root / FILE)
+        return pointer_left_in(root / FILE)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedCollection(
             f"{root / POINTER} does not say where the catalog is ({error}); restore it"
         ) from error
 
 
-def _left_behind(path: Path) -> Pointer | None:
-    """What a file of SQLite says where it was left behind by a move that was then killed."""
+def pointer_left_in(path: Path) -> Pointer | None:
+    """Return the pointer in a SQLite file that a move left behind before it was killed."""
     if not path.is_file():
         return None
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as c:
             if c.execute("PRAGMA user_version").fetchone()[0] != MOVED:
                 return None
-            asked = "SELECT value FROM settings WHERE key = ?"
-            return Pointer(**json.loads(c.execute(asked, (MOVED_TO,)).fetchone()[0]))
+            query = "SELECT value FROM settings WHERE key = ?"
+            return Pointer(**json.loads(c.execute(query, (MOVED_TO,)).fetchone()[0]))
     except sqlite3.Error:
-        return None  # whoever opens it says what is wrong
+        return None  # opening it reports what is wrong
     except (ValueError, TypeError) as error:
         raise DamagedCollection(f"{path} was moved and does not say where to") from error
 
 
 def write_pointer(root: Path, pointer: Pointer) -> None:
-    """From now on the catalog of a folder is elsewhere; what is left behind gets another name."""
+    """Point a folder to its catalog; a file of SQLite left behind gets another name."""
     text = json.dumps(asdict(pointer), indent=2).encode() + b"\n"
     write_whole(root / POINTER, text, private=True)
     if (root / FILE).exists():
@@ -94,65 +107,42 @@ def write_pointer(root: Path, pointer: Pointer) -> None:
 
 
 def open_store(root: Path, catalog: str | None = None) -> Store:
-    """The store of a folder, wherever its catalog is.
+    """Open the store of a folder, wherever its catalog is.
 
-    ``catalog`` (else ``LIKEWISE_CATALOG``) is the address of the database under another name than
-    the folder remembers, or with a password; it must hold this very catalog.
+    ``catalog`` (else ``LIKEWISE_CATALOG``) is another address of the same database, for example
+    with a password; it must hold this very catalog.
     """
     pointer = read_pointer(root)
-    if pointer is None:
-        if catalog is not None:
-            raise CatalogRefused(
-                f"the catalog of {root} is in its folder; "
-                "'likewise admin move --to ADDRESS' moves it"
-            )
-        return Store.open(root / FILE)
-    from likewise_cluster.postgres.addresses import read_address
-    from likewise_cluster.postgres.catalog import PostgresCatalog
-    from likewise_cluster.postgres.functions import INCOMING, LEFT
-    from likewise_cluster.postgres.moves import make_live
-
-    given = catalog or os.environ.get(VARIABLE)
-    # Of what a folder says only the place counts: it may come from anybody.
-    found = PostgresCatalog(read_address(given or str(read_address(pointer.address))))
-    try:
-        state = found.state()
-        if state is not None and state.collection == pointer.collection:
-            if state.state == LEFT:
-                found.close()
-                finish_coming_back(root, state.token)
-                return Store.open(root / FILE)
-            if state.state == INCOMING and state.token == pointer.token:
-                # The move was killed when all was done but this.
-                make_live(found, pointer.token)
-        if not (root / POINTER).is_file() or _left_behind(root / FILE) is not None:
-            write_pointer(root, pointer)
-        found.open(pointer.collection)
-    except BaseException:
-        found.close()
-        raise
-    return Store(found, root)
-
-
-def finish_coming_back(root: Path, token: str) -> None:
-    """The last step of a move back, whoever takes it: the file gets its name."""
-    back = root / COMING_BACK
-    if back.is_file() and _token_of(back) == token:
-        for journal in (f"{FILE}-wal", f"{FILE}-shm"):
-            (root / journal).unlink(missing_ok=True)
-        rename_whole(back, root / FILE)
-    elif not (root / FILE).is_file() or _token_of(root / FILE) != token:
-        raise CollectionError(
-            f"the catalog of {root} was moved back from PostgreSQL, into another copy of this "
-            "folder; use that one, or a backup"
+    if pointer is not None:
+        return _plugin_of(pointer.address).open(root, pointer, catalog or os.environ.get(VARIABLE))
+    if catalog is not None:
+        raise CatalogRefused(
+            f"the catalog of {root} is in its folder; 'likewise admin move --to ADDRESS' moves it"
         )
-    (root / POINTER).unlink(missing_ok=True)
-    sync_folder(root)
+    return Store.open(root / FILE)
 
 
-def _token_of(path: Path) -> str | None:
-    # Its journal is folded, and nobody writes it yet: it is read without a trace.
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as c:
-        asked = "SELECT value FROM settings WHERE key = ?"
-        row = c.execute(asked, (MOVE_TOKEN,)).fetchone()
-    return None if row is None else str(json.loads(row[0]))
+def move_catalog(root: Path, to: str, catalog: str | None = None, report: Report = silent) -> Moved:
+    """Move the catalog of a collection to an address, or back into its folder ("sqlite")."""
+    if not is_collection(root):
+        raise CollectionError(f"{root} is not a collection")
+    if to != FOLDER:
+        return _plugin_of(to).move_here(root, to, report)
+    pointer = read_pointer(root)
+    if pointer is None:
+        raise CollectionError(f"the catalog of {root} is in its folder already")
+    return _plugin_of(pointer.address).move_back(root, catalog, report)
+
+
+def _plugin_of(address: str) -> CatalogPlugin:
+    scheme, sign, _ = address.partition("://")
+    try:
+        found: CatalogPlugin = load(CATALOGS, scheme)
+    except PluginMissing as error:
+        if error.package is None or not sign:
+            raise InvalidInput(
+                f"to is {address!r}; an address like postgresql://user@host:5432/database, or "
+                f"{FOLDER}, expected"
+            ) from None
+        raise CatalogRefused(f"a catalog at {scheme}:// cannot be opened: {error}") from error
+    return found

@@ -157,9 +157,9 @@ class Store:
         """A connection for reads of several tables."""
         return self.catalog.connection
 
-    def shipping_lease(self) -> AbstractContextManager[None]:
+    def engine_lease(self) -> AbstractContextManager[None]:
         """Hold the lease for sending rows to other engines, which does not exclude jobs."""
-        return self.catalog.lease("shipping", jobs.SHIPPING)
+        return self.catalog.lease("engine sync", jobs.ENGINE_FILE)
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Return all rows of a query."""
@@ -336,6 +336,17 @@ class Store:
         clauses, parameters = self.conditions(where)
         kept = " AND ".join(clauses) or "TRUE"
         return set(self.column(f"SELECT i.id FROM images i WHERE {kept}", parameters))
+
+    def passing(self, where: Mapping[str, Any] | None, images: Sequence[int]) -> set[int]:
+        """Ids of those pictures that satisfy a ``where``, without looking at all others."""
+        clauses, parameters = self.conditions(where or {})
+        found: set[int] = set()
+        for start in range(0, len(images), 500):
+            some = images[start : start + 500]
+            kept = " AND ".join([f"i.id IN ({', '.join('?' * len(some))})", *clauses])
+            rows = self.all(f"SELECT i.id FROM images i WHERE {kept}", [*some, *parameters])
+            found |= {row[0] for row in rows}
+        return found
 
     def allowed(self, where: Mapping[str, Any] | None) -> Container[int] | None:
         """Return the pictures that an answer may show, None for all; hidden ones are left out."""

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from likewise.catalog.cache import cache_of
 from likewise.catalog.database import Transaction, parts
+from likewise.catalog.engine_sync import note_changed
 from likewise.catalog.fact_table import facts_of, find_facts
 from likewise.catalog.moments import refresh_moments
-from likewise.catalog.unshipped import note_unshipped
 
 if TYPE_CHECKING:
     from likewise.catalog.store import Store
@@ -153,7 +153,7 @@ def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
         put_documents(c, {image: one.document() for image, one in found.items()})
         refresh_moments(c, stale)
         # Tags, folders and dates are what other engines filter by.
-        note_unshipped(c, stale)
+        note_changed(c, stale)
         c.executemany("DELETE FROM written_stale WHERE image = ?", marks)
 
 

@@ -15,7 +15,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -36,12 +36,10 @@ from likewise.cli import (
     maintenance,
     map,
     models,
-    moving,
     pictures,
     profiles,
     search,
     serve,
-    shipping,
     spaces,
     tag_pictures,
     tags,
@@ -51,7 +49,7 @@ from likewise.cli.output import print_line, printable
 from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
-from likewise.plugins import COMMANDS, load, load_all, points_of
+from likewise.plugins import COMMANDS, PluginError, load, points_of
 from likewise_methods.kernels import call_before_compile
 
 SINGLE_THREADED = {
@@ -96,7 +94,7 @@ _library.add_typer(actions.actions, name="actions")
 _admin = _group(
     "Look after a collection and its server: checks, backups, keys, spaces, other databases.",
     maintenance.verify, feedback.compact, maintenance.backup, maintenance.restore, keys.link,
-    shipping.push, shipping.engine, moving.move, maintenance.plugins,
+    maintenance.plugins,
 )  # fmt: skip
 _admin.add_typer(keys.keys, name="keys")
 _admin.add_typer(spaces.space, name="spaces")
@@ -138,17 +136,19 @@ _OLD_NAMES: dict[str, Callable[..., Any] | typer.Typer] = {
     "accept": tag_pictures.accept, "actions": actions.actions, "album": library.album,
     "backup": maintenance.backup, "check": pictures.check, "classify": classify.classify,
     "compact": feedback.compact, "compare": compare.compare, "comparisons": compare.comparisons,
-    "engine": shipping.engine, "favourite": library.favourite, "hide": library.hide,
+    "favourite": library.favourite, "hide": library.hide,
     "judge": feedback.teach, "keys": keys.keys, "learn": feedback.learn,
     "learned": feedback.learned, "link": keys.link, "log": feedback.log, "map": map.map_,
-    "model": models.models, "move": moving.move, "problems": pictures.problems,
-    "profile": profiles.profile, "push": shipping.push, "refresh": maintenance.refresh,
+    "model": models.models, "problems": pictures.problems,
+    "profile": profiles.profile, "refresh": maintenance.refresh,
     "reject": tag_pictures.reject, "remove": pictures.remove, "restore": maintenance.restore,
     "retrain": maintenance.retrain, "similarity": spaces.similarity, "space": spaces.space,
     "star": library.star, "sync": pictures.sync, "tags": tags.tags, "undo": feedback.undo,
     "verify": maintenance.verify,
 }  # fmt: skip
 """Names of the last release, hidden and kept for one more."""
+_OLD_PLUGINS = {"engine": "admin.engine", "move": "admin.move", "push": "admin.push"}
+"""The same of commands that plug-ins provide."""
 for _name, _old in _OLD_NAMES.items():
     if isinstance(_old, typer.Typer):
         app.add_typer(_old, name=_name, hidden=True)
@@ -201,33 +201,62 @@ def _print_preparing(kept: bool) -> None:
 def _app_for(arguments: list[str]) -> typer.Typer:
     """Return the app with only the command that was typed: to build all takes 0.1 s longer."""
     wanted = arguments[0] if arguments else ""
+    ours = _OLD_PLUGINS.get(wanted, ".".join(arguments[:2]))
+    if ours in _OLD_PLUGINS.values():
+        load(COMMANDS, ours)  # or an error that names the package to install
     commands = [one for one in app.registered_commands if _name_of(one) == wanted]
     groups = [one for one in app.registered_groups if one.name == wanted]
+    names = [one for one in points_of(COMMANDS) if one.startswith(f"{wanted}.")] if groups else []
     if not commands and not groups:
-        return whole_app(wanted)
+        names = [one for one in points_of(COMMANDS) if one in (wanted, _OLD_PLUGINS.get(wanted))]
+        if not names or wanted.startswith("-"):
+            return whole_app()
     small = copy.copy(app)
     small.registered_commands, small.registered_groups = commands, groups
+    _add_plugins(small, names, at_top=not groups)
     _unwrap_help(small)
     return small
 
 
-def whole_app(wanted: str = "") -> typer.Typer:
-    """Return the app with the command that a plug-in provides, or with all of them for help."""
-    if not wanted.startswith("-") and wanted in points_of(COMMANDS):
-        provided = {wanted: load(COMMANDS, wanted)}
-    else:
-        provided, skipped = load_all(COMMANDS)
-        for one in skipped:
-            print_line(f"skipped: {printable(one.error or one.name)}", err=True, dim=True)
+def whole_app() -> typer.Typer:
+    """Return the app with all commands, for help and completion."""
     whole = copy.copy(app)
     whole.registered_commands = list(app.registered_commands)
     whole.registered_groups = list(app.registered_groups)
-    for name, value in provided.items():
-        if isinstance(value, typer.Typer):
-            whole.add_typer(value, name=name, rich_help_panel="Plug-ins")
-        else:
-            whole.command(name, rich_help_panel="Plug-ins")(value)
+    _add_plugins(whole, [one for one in points_of(COMMANDS) if not one.startswith("-")])
+    _unwrap_help(whole)
     return whole
+
+
+def _add_plugins(to: typer.Typer, names: Iterable[str], *, at_top: bool = False) -> None:
+    """Add commands of plug-ins: ``import`` to the app itself, ``admin.push`` to a group of it."""
+    for name in names:
+        group, _, own = name.rpartition(".")
+        target = _copied_group(to, group) if group and not at_top else to
+        try:
+            command = load(COMMANDS, name)
+        except PluginError as error:
+            print_line(f"skipped: {printable(str(error))}", err=True, dim=True)
+            continue
+        if target is None:
+            print_line(f"skipped: {printable(name)}, as there is no group {group}", err=True)
+        elif isinstance(command, typer.Typer):
+            target.add_typer(command, name=own)
+        else:
+            target.command(own)(command)
+
+
+def _copied_group(to: typer.Typer, name: str) -> typer.Typer | None:
+    """Replace a group of an app by a copy, to which commands can be added."""
+    for at, info in enumerate(to.registered_groups):
+        if info.name == name and info.typer_instance is not None:
+            group = copy.copy(info.typer_instance)
+            group.registered_commands = list(group.registered_commands)
+            group.registered_groups = list(group.registered_groups)
+            to.registered_groups[at] = copy.copy(info)
+            to.registered_groups[at].typer_instance = group
+            return group
+    return None
 
 
 def _unwrap_help(group: typer.Typer) -> None:

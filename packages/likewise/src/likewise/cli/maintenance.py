@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli import shipping
 from likewise.cli.options import (
     DEFAULT,
     Json,
@@ -21,8 +20,11 @@ from likewise.cli.options import (
 )
 from likewise.cli.output import echo_json, echo_table, plural, print_line, printable, size
 from likewise.cli.progress import progress_bar
+from likewise.plugins import COMMANDS, list_plugins, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from likewise.collection.collection import Collection
 
 _LISTED = 8
@@ -68,7 +70,7 @@ def _print_places(said: dict[str, Any]) -> None:
     """Where the catalog and the rows are."""
     inside = said["catalog"].startswith(said["path"])
     where = "in its folder" if inside else f"in {printable(said['catalog'])}"
-    print_line(f"  the catalog is {where}; {shipping.who_answers(said['engine'])}")
+    print_line(f"  the catalog is {where}; {describe_engine(said['engine'])}")
     for address, there in said["pushed"].items():
         spaces = ", ".join(f"{name} {number}" for name, number in there["spaces"].items())
         print_line(
@@ -77,10 +79,18 @@ def _print_places(said: dict[str, Any]) -> None:
         )
 
 
+def describe_engine(chosen: Mapping[str, Any] | None) -> str:
+    """Say which engine answers searches."""
+    if chosen is None:
+        return "searches are answered by the embedded index"
+    stages = ""
+    if chosen["first_space"]:
+        stages = f", words among the first {chosen['first_limit']:,} by {chosen['first_space']}"
+    return f"searches are answered by {printable(chosen['address'])}{stages}"
+
+
 def plugins(json_: Json = False) -> None:
     """List the installed plug-ins; exit code 1 if one cannot be loaded."""
-    from likewise.plugins import list_plugins
-
     found = list_plugins()
     if json_:
         echo_json([vars(one) for one in found])
@@ -101,7 +111,7 @@ def verify(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar=shipping.ADDRESS,
+            metavar="ADDRESS",
             help="Compare with what 'likewise admin push' put there instead.",
         ),
     ] = None,
@@ -109,7 +119,7 @@ def verify(
 ) -> None:
     """Check the collection's files for damage; exit code 1 if something is wrong."""
     if against is not None:
-        shipping.compare(collection, against, json_)
+        load(COMMANDS, "--against")(collection, against, json_)
         return
     with open_collection(collection) as col:
         wrong = col.verify()

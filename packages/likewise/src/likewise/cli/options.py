@@ -17,6 +17,7 @@ from likewise.cli.entry import STOPPED, is_interrupted, report_stopped
 from likewise.cli.finding import NAMED, VARIABLE, Found, find_collection
 from likewise.cli.output import print_line, printable
 from likewise.errors import LikewiseError
+from likewise.plugins import COMMANDS, PluginError, load
 from likewise_methods.memory import share_heaps
 
 if TYPE_CHECKING:
@@ -89,10 +90,20 @@ def open_collection(
         col.actor = "the command line"
         before = col.revision
         yield col
-        if col.revision != before and col.is_shipped:
-            from likewise.cli.shipping import send_new
+        if col.revision != before and col.has_engines:
+            send_changes(col)
 
-            send_new(col)
+
+def send_changes(col: Collection) -> None:
+    """Send changes to the engines of a collection, or say what waits."""
+    try:
+        waiting = col.engine_sync.send_changes()
+    except PluginError as error:
+        print_line(f"not sent to engines yet: {printable(str(error))}", err=True)
+        return
+    for address, reason in waiting.items():
+        print_line(f"not sent yet: {printable(reason)}", err=True)
+        print_line(f"  'likewise admin push --to {printable(address)}' sends it", err=True)
 
 
 def report_found(found: Found) -> None:
@@ -134,13 +145,8 @@ def workers_of(
         return
     if count is not None:
         raise Usage("--workers are of this machine, --scheduler names others: one of them expected")
-    import logging
-
-    from likewise_cluster.dask.cluster import Cluster
-
-    # What becomes of the cluster is told in a line of ours; Dask would tell it by tracebacks.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    with Cluster(scheduler, path_map=pairs(path_maps, "--path-map")) as cluster:
+    open_workers = load(COMMANDS, "--scheduler")
+    with open_workers(scheduler, path_map=pairs(path_maps, "--path-map")) as cluster:
         yield cluster
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.catalog.filters import absolute
-from likewise.cli import shipping
 from likewise.cli.finding import Found, find_for_adding, remember_opened
 from likewise.cli.options import (
     DEFAULT,
@@ -25,6 +24,7 @@ from likewise.cli.options import (
     open_collection,
     picture,
     report_found,
+    send_changes,
     stoppable,
     workers_of,
 )
@@ -90,7 +90,7 @@ def add(
         _print(col, result, json_)
         if not (json_ or len(col) or result.skipped):
             print_line("No pictures were found there.")
-        shipping.send_new(col)
+        send_changes(col)
 
 
 def sync(

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from likewise.tags.suggest import Suggestion as Suggestion
     from likewise.tags.suggest import SupportingPicture as SupportingPicture
     from likewise.tags.tag_log import TagLogLine as TagLogLine
-    from likewise_cluster.dask.cluster import Cluster as Cluster
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -75,6 +74,5 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "likewise.tags.bulk": ["TagRun"],
         "likewise.tags.suggest": ["Suggestion", "SupportingPicture"],
         "likewise.tags.tag_log": ["TagLogLine"],
-        "likewise_cluster.dask.cluster": ["Cluster"],
     },
 )

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from likewise.catalog import jobs
+from likewise.catalog.engine_sync import has_engines
 from likewise.catalog.filters import absolute, plain_metadata
 from likewise.catalog.locations import open_store
 from likewise.catalog.pictures import PictureName, Pictures
 from likewise.catalog.store import FileRow, ImageRow, Store
-from likewise.catalog.unshipped import SHIPPED
 from likewise.errors import CollectionError, InvalidInput
 from likewise.parts import part
 from likewise.search.similarities import resolve_profile
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from likewise.catalog.locations import Moved
     from likewise.collection.actions import Actions
     from likewise.collection.keys import Keys
-    from likewise.collection.shipping import Shipping
     from likewise.ingest.add import AddResult, Metadata
     from likewise.ingest.facts import Describers
     from likewise.ingest.pool import Workers
@@ -58,7 +57,7 @@ class Collection:
 
     What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
     ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
-    ``pictures``, ``colours``, ``actions``, ``shares``, ``keys`` and ``shipping``.  It is opened
+    ``pictures``, ``colours``, ``actions``, ``shares``, ``keys`` and ``engine_sync``.  It is opened
     by :meth:`create` or :meth:`open`, and is a context manager that closes it.
 
     Parameters
@@ -222,11 +221,11 @@ class Collection:
         return Keys(self._store, lambda: self._states)
 
     @part
-    def shipping(self) -> Shipping:
-        """Its rows in another engine."""
-        from likewise.collection.shipping import Shipping
+    def engine_sync(self) -> Any:
+        """Copies of its rows in other engines: ``likewise_cluster.EngineSync``."""
+        from likewise.plugins import ENGINES, SYNC, load
 
-        return Shipping(self._store, self._views)
+        return load(ENGINES, SYNC)(self._store, self._views)
 
     # -- life -------------------------------------------------------------------------------
 
@@ -324,7 +323,7 @@ class Collection:
         -------
         Moved
         """
-        from likewise.collection.moving import move_catalog
+        from likewise.catalog.locations import move_catalog
 
         return move_catalog(absolute(path), to, catalog, report)
 
@@ -867,9 +866,9 @@ class Collection:
         return self._store.running_job()
 
     @property
-    def is_shipped(self) -> bool:
-        """Whether rows of it are in another engine too, which wants to hear of changes."""
-        return self._store.setting(SHIPPED) is not None
+    def has_engines(self) -> bool:
+        """Whether its rows are in another engine too, to which changes are sent."""
+        return has_engines(self._store)
 
     @property
     def revision(self) -> int:

@@ -11,10 +11,10 @@ import numpy as np
 from likewise.catalog import segments as seg
 from likewise.catalog.cache import FOLDER as CACHE
 from likewise.catalog.changes import UNREACHED, backfill_of
+from likewise.catalog.engine_sync import count_pending, engine_choice, sync_states
 from likewise.catalog.log_tables import models
 from likewise.catalog.segments import open_idf
 from likewise.catalog.store import Store, loose_ends
-from likewise.catalog.unshipped import count_unshipped, engine_choice, told
 from likewise.catalog.word_index import loose_words
 from likewise.errors import DamagedCollection, LikewiseError
 from likewise.search.learned_models import check_model_files
@@ -54,11 +54,11 @@ def info(store: Store) -> dict[str, Any]:
         "engine": None if choice is None else asdict(choice),
         "pushed": {
             address: {
-                "spaces": dict(said.spaces),
-                "waiting": count_unshipped(store, said.upto),
+                "spaces": dict(state.spaces),
+                "waiting": count_pending(store, state.upto),
             }
-            for address, said in told(store).items()
-            if said.spaces
+            for address, state in sync_states(store).items()
+            if state.spaces
         },
         "spaces": spaces,
     }

@@ -1,4 +1,4 @@
-"""What can go wrong between us and an engine, each with what to do about it."""
+"""What can go wrong with an engine; each message says what to do."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from likewise.errors import LikewiseError
 
 
 class EngineError(LikewiseError):
-    """An engine that holds rows did not do what it was asked."""
+    """An engine did not do what was requested."""
 
 
 class EngineMissing(EngineError):
-    """The package that reaches an engine is not installed here."""
+    """The package that reaches an engine is not installed."""
 
 
 class EngineAway(EngineError):
-    """An engine that cannot be reached, or that failed again and again; trying later may help."""
+    """An engine cannot be reached, or failed again and again; trying later may help."""
 
 
 class EngineRefused(EngineError):
-    """An engine that answered, and said no; trying again would not help."""
+    """An engine answered with a refusal; trying again would not help."""
 
 
 class EngineWrong(EngineError):
-    """An engine whose answer cannot be right; nothing of it was used."""
+    """An answer of an engine cannot be right; nothing of it was used."""

@@ -1,21 +1,19 @@
-"""What every store of rows offers: one row a picture, what filters ask of it, exact search.
+"""What an engine offers: a store of rows outside the collection for each generation of a space.
 
-A store holds the rows of one generation of one space.  Everything is idempotent by picture id:
-``put`` replaces, ``remove`` and ``retag`` pass over pictures that are not there, so that whoever
-was interrupted simply does it again.  When a call returns, what it wrote survives the death of
-the process.
+Calls are idempotent by picture id: ``put`` replaces, ``remove`` and ``retag`` ignore pictures that
+are not there, so an interrupted caller starts again.  What a call wrote survives the death of the
+process when it returns.
 
-One score, whatever the engine: the float64 sum of ``query * value`` over the words in ascending
-order, rounded once to float32 (dense rows: as :func:`likewise_methods.neighbours.scores.scores`
-defines it).  Higher is better, ties go to the smaller id, and a picture that shares no word scores
-0 and is ranked as such.  Weights and metrics are folded into the query before it comes here.
+There is one score: the float64 sum of ``query * value`` over the words in ascending order, rounded
+once to float32 (dense rows: ``likewise_methods.neighbours.row_scores``).  Higher is better, ties go
+to the smaller id, and a picture that shares no word scores 0.  Weights and metrics are in the query
+already.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -24,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise_methods.index import id_vector, picture_rows
+from likewise_methods.index import picture_rows
 from likewise_methods.lazy_imports import sparse
 from likewise_methods.neighbours import Metric
 from likewise_methods.neighbours import rows as dense_rows
@@ -65,7 +63,7 @@ class RowKind:
 
 @dataclass(frozen=True)
 class Facts:
-    """What filters ask of a picture: its tags, the folders of its files, and its date.
+    """What filters read of a picture: its tags, the folders of its files, and its date.
 
     Parameters
     ----------
@@ -86,7 +84,7 @@ class Facts:
     date: str | None = None
 
     def all_folders(self) -> list[str]:
-        """Its folders and all above them: a picture belongs to each."""
+        """Return its folders and their parents: a picture belongs to each."""
         found: dict[str, None] = {}
         for folder in self.folders:
             path = PurePath(folder)
@@ -95,31 +93,31 @@ class Facts:
 
     @property
     def moment(self) -> int | None:
-        """The date as a number that orders as dates do; None where there is no readable date."""
+        """The date as a number in the order of dates; None without a readable date."""
         return None if self.date is None or not _DATE.match(self.date) else moment_of(self.date)
 
 
 @dataclass(frozen=True)
 class Where:
-    """Conditions that must all hold; the empty one lets every picture through.
+    """Conditions that must all hold; the empty one lets every picture pass.
 
     Parameters
     ----------
     tags : tuple of str, default=()
         Must all be there.
     folders : tuple of str, default=()
-        One of them must hold the picture, or lie above it.
+        One of them must hold the picture, or be a parent of its folder.
     after, before : str, optional
         The date is from ``after`` on and earlier than ``before`` (a picture without a date has
         neither).
     only : frozenset of int, optional
-        The pictures to look at.
+        The pictures to search.
     but : frozenset of int, default=frozenset()
-        Pictures to pass over.
+        Pictures to leave out.
 
     See Also
     --------
-    Facts : what they are asked of.
+    Facts : what they are compared with.
     """
 
     tags: tuple[str, ...] = ()
@@ -134,13 +132,9 @@ class Where:
             if text is not None and not _DATE.match(text):
                 raise refuse("a date of where", text, "a date like 2024, 2024-05 or 2024-05-31")
 
-    @property
-    def is_everything(self) -> bool:
-        return self == Where()
-
 
 def moment_of(text: str) -> int:
-    """A date as a number: 2024-05 is 20240500000000, below everything that is in that month.
+    """Return a date as a number: 2024-05 is 20240500000000, below every day of that month.
 
     >>> moment_of("2024-05") < moment_of("2024-05-01T10:30:00")
     True
@@ -156,26 +150,50 @@ def moment_of(text: str) -> int:
 
 
 class Listed(NamedTuple):
-    """A picture of a store: which row it has (a fingerprint), and its facts."""
+    """A picture of a store: a fingerprint of its row, and its facts."""
 
     id: int
     mark: str
     facts: Facts
 
 
-@runtime_checkable
-class RowStore(Protocol):
-    """Rows of pictures that can be searched, wherever they are: what every store offers.
+@dataclass(frozen=True)
+class FirstStage:
+    """The first of two stages: search only the ``limit`` nearest by another store's rows.
+
+    Parameters
+    ----------
+    store : str
+        Name of that store.
+    query : array
+        The query in it.
+    limit : int
+        Pictures to search among.
 
     See Also
     --------
-    likewise.engines.open_engine : opens the store of an address.
+    RowStore : searches in one stage or two.
+    """
+
+    store: str
+    query: NDArray[np.float32]
+    limit: int
+
+
+@runtime_checkable
+class RowStore(Protocol):
+    """Rows of pictures that can be searched: what every store of an engine offers.
+
+    See Also
+    --------
+    likewise.engines.open_engine : opens the engine of an address.
     """
 
     kind: RowKind
+    name: str
 
     def put(self, ids: Any, rows: Any, facts: Sequence[Facts] | None = None) -> None:
-        """Hold these rows, in the place of what these pictures had.
+        """Store rows, replacing what these pictures had.
 
         Parameters
         ----------
@@ -184,23 +202,25 @@ class RowStore(Protocol):
         rows : array or sparse matrix of shape (n, width)
             One a picture.
         facts : sequence of n Facts, optional
-            What filters ask of them.
+            What filters read of them.
         """
 
     def remove(self, ids: Any) -> None:
-        """Let go of pictures; those that are not there do not matter."""
+        """Delete pictures."""
 
     def retag(self, tags: Mapping[int, Sequence[str]]) -> None:
-        """Other tags for pictures; rows and everything else stay.
+        """Replace the tags of pictures; rows and other facts stay.
 
         Parameters
         ----------
         tags : mapping of int to sequence of str
-            By picture; those that are not there do not matter.
+            By picture.
         """
 
-    def search(self, row: Any, k: int, where: Where | None = None) -> Found:
-        """The k best that pass, or all where fewer do; best first.
+    def search(
+        self, row: Any, k: int, where: Where | None = None, *, first: FirstStage | None = None
+    ) -> Found:
+        """Return the k best that pass, or all where fewer do; best first.
 
         Parameters
         ----------
@@ -210,6 +230,8 @@ class RowStore(Protocol):
             Pictures wanted.
         where : Where, optional
             Which may be found.
+        first : FirstStage, optional
+            For sparse rows: search among the nearest by dense rows only.
 
         Returns
         -------
@@ -219,37 +241,65 @@ class RowStore(Protocol):
             Their scores.
         """
 
-    def rows(self, ids: Any) -> tuple[Ids, Any]:
-        """Those of the pictures that are there, in the order asked for, and their rows."""
-
     def count(self, where: Where | None = None) -> int:
-        """How many pictures pass."""
+        """Return how many pictures pass."""
 
-    def listed(self) -> Iterator[list[Listed]]:
-        """Every picture, by id, part by part."""
+    def listed(self, ids: Any = None) -> Iterator[list[Listed]]:
+        """List pictures by id, page by page: all, or those of ``ids`` that are there."""
 
-    def listed_of(self, ids: Any) -> list[Listed]:
-        """Those of the pictures that are there."""
+
+class Engine(Protocol):
+    """A server or library that holds the stores of a collection under one address.
+
+    See Also
+    --------
+    open_engine : opens one.
+    """
+
+    address: str
+
+    def names(self) -> Mapping[str, RowKind]:
+        """Return the stores; a sparse one may have width 0."""
+
+    def store(
+        self,
+        name: str,
+        kind: RowKind,
+        *,
+        owner: str = "",
+        exact: bool = False,
+        create: bool = True,
+    ) -> RowStore:
+        """Open a store.
+
+        Parameters
+        ----------
+        name : str
+            Of the store.
+        kind : RowKind
+            What rows it takes.
+        owner : str, default=""
+            Marks the pictures of this collection; a store with those of another is refused when
+            it is opened to be filled.
+        exact : bool, default=False
+            Compare dense rows one by one, not along an approximate index.
+        create : bool, default=True
+            Create the store if it is missing; else that is an error.
+
+        Returns
+        -------
+        RowStore
+        """
+
+    def drop(self, name: str) -> None:
+        """Delete a store."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
-
-
-def check_put(
-    kind: RowKind, ids: Any, rows: Any, facts: Sequence[Facts] | None
-) -> tuple[Ids, Any, Sequence[Facts]]:
-    """The arguments of ``put`` as ids, float32 rows (CSR or array) and facts, or a refusal."""
-    made = plain_rows(kind, rows)
-    names = id_vector(ids, made.shape[0])
-    if facts is None:
-        facts = [Facts()] * len(names)
-    if len(facts) != len(names):
-        raise InvalidInput(f"facts has {len(facts)} entries; {len(names)} expected, one per row")
-    return names, made, facts
+        """Close files and connections."""
 
 
 def plain_rows(kind: RowKind, rows: Any) -> Any:
-    """Rows of this kind, as float32: a canonical CSR array, or a C-ordered one."""
+    """Return rows of this kind as float32: a canonical CSR array, or a C-ordered array."""
     if not kind.is_sparse:
         return dense_rows(rows, "rows", kind.width)
     found = picture_rows(rows)
@@ -257,27 +307,3 @@ def plain_rows(kind: RowKind, rows: Any) -> Any:
         raise InvalidInput(f"rows has {found.width} columns; at most {kind.width} expected")
     shape = (len(found.ends) - 1, kind.width)
     return sparse.csr_array((found.values, found.words.astype(np.int64), found.ends), shape=shape)
-
-
-def no_rows(kind: RowKind) -> Any:
-    """A matrix of this kind without a row."""
-    if kind.is_sparse:
-        return sparse.csr_array((0, kind.width), dtype=np.float32)
-    return np.zeros((0, kind.width), np.float32)
-
-
-def marks_of(kind: RowKind, rows: Any) -> list[str]:
-    """Fingerprints of rows as :func:`plain_rows` gives them: equal for equal bits, else not."""
-    return [
-        hashlib.blake2b(b"".join(_bytes_of(kind, rows, at)), digest_size=12).hexdigest()
-        for at in range(rows.shape[0])
-    ]
-
-
-def _bytes_of(kind: RowKind, rows: Any, at: int) -> Iterable[bytes]:
-    if not kind.is_sparse:
-        yield rows[at].astype("<f4").tobytes()
-        return
-    start, end = rows.indptr[at], rows.indptr[at + 1]
-    yield rows.indices[start:end].astype("<u4").tobytes()
-    yield rows.data[start:end].astype("<f4").tobytes()

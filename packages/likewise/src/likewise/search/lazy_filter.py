@@ -8,7 +8,6 @@ from typing import Any
 from likewise.catalog.filters import find_folders
 from likewise.catalog.moments import bound_of
 from likewise.catalog.store import Store
-from likewise.catalog.unshipped import passing_of
 from likewise.engines.protocol import Where
 
 _ENGINE_KEYS = ("tag", "folder", "after", "before")
@@ -31,7 +30,7 @@ class LazyFilter:
 
     def of(self, images: Sequence[int]) -> set[int]:
         """Return those of some pictures that pass."""
-        return passing_of(self._store, self._where, images)
+        return self._store.passing(self._where, images)
 
     @property
     def there(self) -> Where:

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import threading
@@ -25,12 +26,12 @@ from likewise.collection.collection import Collection
 from likewise.collection.decoding import LEFT, Decoders
 from likewise.collection.keys import AccessKey, hour
 from likewise.errors import InvalidInput, LikewiseError, UnknownPicture
+from likewise.plugins import ENGINES, SYNC, PluginError, points_of
 from likewise.search import rank
 from likewise.search.query import Query, Region, ResolvedQuery
 from likewise.search.similarities import Figures
 from likewise.server.guests import ShownPictures
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
-from likewise.server.shipper import Shipper
 
 T = TypeVar("T")
 
@@ -96,7 +97,7 @@ class Service:
         self._takers = ThreadPoolExecutor(DRAWERS, "likewise-upload")
         # A sheet of a map reads hundreds of pictures: one at a time, beside all else.
         self._sheets = ThreadPoolExecutor(1, "likewise-sheet")
-        self._shipper = Shipper(self.collection)
+        self._engine_sync = _start_engine_sync(self.collection)
         # That a key was used is written when nobody waits for it.
         self._notes = ThreadPoolExecutor(1, "likewise-note")
         self._key_uses: dict[int, str] = {}
@@ -120,7 +121,8 @@ class Service:
             self.decoders.warm_up()
 
     def close(self) -> None:
-        self._shipper.close()
+        if self._engine_sync is not None:
+            self._engine_sync.close()
         for threads in (self._drawers, self._takers, self._sheets, self._notes):
             threads.shutdown(wait=False, cancel_futures=True)
         self.collection.close()
@@ -297,6 +299,17 @@ class Service:
     def pictures_out(self, images: Iterable[int]) -> dict[int, PictureOut]:
         rows = self.collection.pictures.rows(images)
         return {image: PictureOut(**self.picture_record(row)) for image, row in rows.items()}
+
+
+def _start_engine_sync(collection: Collection) -> Any:
+    """Send changes to engines in the background, if a package that does so is installed."""
+    if SYNC not in points_of(ENGINES):
+        return None
+    try:
+        return collection.engine_sync.start()
+    except PluginError as error:
+        logging.getLogger("likewise").warning("changes are not sent to engines: %s", error)
+        return None
 
 
 async def _while_somebody_waits(

@@ -7,26 +7,28 @@ from pathlib import Path
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.engines.retries import Breaker, Retries
+from likewise.engines.breaker import Breaker
 from likewise.search import engine_views
 from likewise_cluster.engines import server as engine_server
 from tests.cluster.engines.addresses import MEMORY, EngineAddress
 from tests.product.server.conftest import N, client_of
+from tests.product.server.conftest import home as home
+from tests.product.server.conftest import root as root
 
 
 def test_an_engine_that_is_away_is_told(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("qdrant_client", reason="qdrant-client is not installed")
-    monkeypatch.setattr(engine_views, "RETRIES", Retries(times=1))
+    monkeypatch.setattr(engine_views, "ATTEMPTS", 1)
     connect = engine_server.connect
     with EngineAddress("memory", tmp_path):
         with Collection.open(root) as col:
-            col.shipping.push(MEMORY, ["holistic"])
-            col.shipping.answer_from(MEMORY)
+            col.engine_sync.push(MEMORY, ["holistic"])
+            col.engine_sync.answer_from(MEMORY)
         with client_of(root) as client:
             service = client.inner.state.service
-            service._shipper.close()  # what waits is to wait
+            service._engine_sync.close()  # what waits is to wait
             first = client.ids()[0]
             whole = client.search(first, by="holistic", limit=100)
             assert (whole["total"], whole["away"]) == (N - 1, None)

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.engines.addresses import Engine
 from likewise.engines.errors import EngineRefused, EngineWrong
 from likewise.engines.protocol import RowKind
-from likewise_cluster.engines.qdrant import QdrantRows
+from likewise_cluster.engines.qdrant import QdrantEngine, QdrantRows
 from tests.cluster.engines.test_contract import SPARSE, facts_for, sparse_rows
 
 client = pytest.importorskip("qdrant_client", reason="qdrant-client is not installed")
@@ -48,7 +47,9 @@ def store_of(kind: RowKind) -> tuple[Liar, QdrantRows]:
     from likewise_cluster.engines.server import ServerPoints
 
     liar = Liar()
-    store = Engine(ServerPoints(liar, "photos", "qdrant://there/photos")).store("space-1", kind)
+    store = QdrantEngine(ServerPoints(liar, "photos", "qdrant://there/photos")).store(
+        "space-1", kind
+    )
     rng = np.random.default_rng(0)
     dense = rng.normal(size=(N, DENSE.width)).astype(np.float32)
     rows = sparse_rows(rng, N) if kind.is_sparse else dense
@@ -175,4 +176,4 @@ def test_a_collection_of_somebody_elses() -> None:
     )
     points = ServerPoints(liar, "photos", "qdrant://there/photos")
     with pytest.raises(EngineRefused, match="its vectors have no names"):
-        Engine(points).store("space-1", SPARSE)
+        QdrantEngine(points).store("space-1", SPARSE)

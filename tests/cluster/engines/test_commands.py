@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.engines.addresses import open_engine
+from likewise.engines import open_engine
 from likewise.errors import CollectionError
+from tests.product.cli.conftest import built as built
 from tests.product.cli.process import Likewise, few_views
 
 pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
@@ -43,7 +44,7 @@ def test_push_and_compare(built: Likewise, address: str) -> None:
         "holistic: the same on both sides\nwords: the same on both sides\n",
     )
     with Collection.open(built.folder / "photos.lw") as col:
-        assert col.shipping.pushed()[address] == {"words": 1, "holistic": 1}
+        assert col.engine_sync.pushed()[address] == {"words": 1, "holistic": 1}
 
 
 def test_what_changed_here_is_found_and_sent(built: Likewise, address: str) -> None:
@@ -58,7 +59,7 @@ def test_what_changed_here_is_found_and_sent(built: Likewise, address: str) -> N
         assert "1 pictures pass {'tag': 'new tag'} here, 0 there" in differs.stdout
         # Somebody took a picture out, over there.
         with open_engine(address) as engine, Collection.open(built.folder / "photos.lw") as col:
-            col.shipping.store_in(engine, "words").remove([second])
+            col.engine_sync.store_in(engine, "words").remove([second])
         (said,) = built.json("push", "--to", address, "--space", "words")
         assert said["shipped"] == {"sent": 1, "retagged": 1, "removed": 0, "unchanged": 10}
         assert said["wrong"] == []
@@ -72,10 +73,10 @@ def test_both_sides_answer_filters_alike(built: Likewise, address: str) -> None:
         ids = [row.id for row in col.images()]
         for image in ids[::3]:
             col.tag(image, "third")
-        col.shipping.push(address, ["words"])
+        col.engine_sync.push(address, ["words"])
         view = col._views.view("words")
         with open_engine(address) as engine:
-            store = col.shipping.store_in(engine, "words")
+            store = col.engine_sync.store_in(engine, "words")
             for where in (
                 {"tag": "third"},
                 {"folder": str(built.pictures)},
@@ -86,7 +87,7 @@ def test_both_sides_answer_filters_alike(built: Likewise, address: str) -> None:
             ):
                 row = view.row_of(ids[0])
                 hits = col.search(ids[0], 20, by="words", where=where)
-                found, scores = store.search(row, 20, col.shipping.where(where))
+                found, scores = store.search(row, 20, col.engine_sync.where(where))
                 keep = found != ids[0]
                 assert found[keep].tolist() == [hit.id for hit in hits], where
                 np.testing.assert_array_equal(
@@ -102,25 +103,25 @@ def test_a_new_generation_takes_the_place_of_the_old_one(tmp_path: Path, address
     few_views(tmp_path / "pictures")
     with Collection.create(tmp_path / "photos.lw", deep=False) as col:
         col.add(tmp_path / "pictures", workers=0)
-        col.shipping.push(address)
+        col.engine_sync.push(address)
         col.refresh()
         ids = [row.id for row in col.images()]
         gone = int(rng.choice(ids))
         col.remove(gone)
-        done = {one.space: one for one in col.shipping.push(address)}
+        done = {one.space: one for one in col.engine_sync.push(address)}
         assert done["words"].generation == 2
         assert done["words"].dropped == ("words-1",)
-        assert (done["words"].shipped.sent, done["words"].pictures) == (11, 11)
-        assert (done["holistic"].shipped.removed, done["holistic"].dropped) == (1, ())
+        assert (done["words"].sent.sent, done["words"].pictures) == (11, 11)
+        assert (done["holistic"].sent.removed, done["holistic"].dropped) == (1, ())
         assert not any(one.wrong for one in done.values())
         with open_engine(address) as engine:
             assert set(engine.names()) == {"words-2", "holistic-1"}
-            assert col.shipping.store_in(engine, "holistic").rows([gone])[0].tolist() == []
+            assert col.engine_sync.store_in(engine, "holistic").rows([gone])[0].tolist() == []
     # Another collection's rows are not written over.
     with Collection.create(tmp_path / "other.lw", deep=False) as other:
         other.add(tmp_path / "pictures", workers=0)
         with pytest.raises(CollectionError, match="11 pictures of another collection"):
-            other.shipping.push(address, ["holistic"])
+            other.engine_sync.push(address, ["holistic"])
 
 
 HOLDER = """
@@ -152,16 +153,16 @@ def test_changes_go_on_being_shipped(tmp_path: Path, address: str) -> None:
     paths = few_views(tmp_path / "pictures")
     with Collection.create(tmp_path / "photos.lw", deep=False) as col:
         col.add(*paths[:8], workers=0)
-        col.shipping.push(address, ["holistic"])
+        col.engine_sync.push(address, ["holistic"])
         ids = [row.id for row in col.images()]
     assert here("add", *paths[8:10], "--workers", "0").returncode == 0
     assert here("tag", ids[0], "--set", "new").returncode == 0
     assert here("remove", ids[1]).returncode == 0
     with Collection.open(tmp_path / "photos.lw") as col, open_engine(address) as engine:
-        store = col.shipping.store_in(engine, "holistic")
+        store = col.engine_sync.store_in(engine, "holistic")
         assert store.count() == 9
-        assert store.count(col.shipping.where({"tag": "new"})) == 1
-        assert col.shipping.waiting() == {address: 0}
+        assert store.count(col.engine_sync.where({"tag": "new"})) == 1
+        assert col.engine_sync.waiting() == {address: 0}
     assert here("engine", address).stdout.startswith(f"searches are answered by {address}\n")
     whole = here.json("search", ids[0], "--by", "holistic", "-k", "20")
     assert (len(whole["hits"]), whole["away"]) == (8, None)
@@ -183,16 +184,18 @@ def test_changes_go_on_being_shipped(tmp_path: Path, address: str) -> None:
     assert here("engine", "embedded").stdout.startswith("searches are answered by the embedded")
     assert here("verify", "--against", address, "--json").returncode == 1  # words were not pushed
     with Collection.open(tmp_path / "photos.lw") as col:
-        assert col.shipping.compare(address, ["holistic"]) == {"holistic": []}
+        assert col.engine_sync.compare(address, ["holistic"]) == {"holistic": []}
         col.backup(tmp_path / "backup")
     with Collection.restore(tmp_path / "backup", tmp_path / "copy.lw") as copy:
         copy.tag(ids[0], "only here")
-        assert copy.shipping.send_new() == {address: "this collection is a copy, or was moved"}
-        copy.shipping.answer_from(address)
+        assert copy.engine_sync.send_changes() == {
+            address: "this collection is a copy, or was moved"
+        }
+        copy.engine_sync.answer_from(address)
         assert copy._views.engine.state() is None
     assert here("push", "--to", address, "--forget").returncode == 0
     with Collection.open(tmp_path / "photos.lw") as col:
-        assert col.shipping.pushed() == {}
+        assert col.engine_sync.pushed() == {}
     refused = here("engine", address)
     assert refused.returncode == 1
     assert "nothing was pushed" in refused.stderr
@@ -200,14 +203,14 @@ def test_changes_go_on_being_shipped(tmp_path: Path, address: str) -> None:
 
 KILLED = """
 import os, signal, sys
-from likewise.collection import shipping
+from likewise_cluster.engines import sync
 from likewise.collection.collection import Collection
-shipping._PART = 2
+sync._PART = 2
 def report(progress):
     if progress.done >= 6:
         os.kill(os.getpid(), signal.SIGKILL)
 with Collection.open(sys.argv[1]) as col:
-    col.shipping.push(sys.argv[2], ["holistic"], report=report)
+    col.engine_sync.push(sys.argv[2], ["holistic"], report=report)
 """
 
 
@@ -216,10 +219,10 @@ def test_a_push_that_was_killed_goes_on(built: Likewise, address: str) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED, *where], check=False)
     assert done.returncode == -signal.SIGKILL
     with Collection.open(built.folder / "photos.lw") as col:
-        assert address not in col.shipping.pushed()
-        (said,) = col.shipping.push(address, ["holistic"])
-        assert (said.shipped.sent, said.shipped.unchanged, said.wrong) == (6, 6, ())
-        assert col.shipping.pushed()[address] == {"holistic": 1}
+        assert address not in col.engine_sync.pushed()
+        (said,) = col.engine_sync.push(address, ["holistic"])
+        assert (said.sent.sent, said.sent.unchanged, said.wrong) == (6, 6, ())
+        assert col.engine_sync.pushed()[address] == {"holistic": 1}
 
 
 def test_what_cannot_be_done_is_one_line(built: Likewise, address: str) -> None:

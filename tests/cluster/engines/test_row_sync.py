@@ -1,4 +1,4 @@
-"""Shipping rows to an engine: only what differs, resumable, and a list of what is not the same."""
+"""Sending rows to an engine: only what differs, resumable, and a list of what is not the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from likewise.engines.protocol import Facts, RowKind
-from likewise.engines.shipping import Differences, Part, Shipped, differences, ship, update
+from likewise_cluster.engines.row_sync import (
+    Differences,
+    Part,
+    Sent,
+    differences,
+    send_all,
+    send_some,
+)
 from tests.cluster.engines.conftest import Place
 from tests.cluster.engines.test_contract import SPARSE, facts_for, sparse_rows
 
@@ -25,8 +32,8 @@ def test_only_what_differs_is_sent(place: Place) -> None:
     ids, rows, facts = np.arange(50), sparse_rows(rng, 50), facts_for(50)
     store = place.store(SPARSE)
     assert differences(parts(ids, rows, facts), store).missing == tuple(range(50))
-    assert ship(parts(ids, rows, facts), store) == Shipped(sent=50)
-    assert ship(parts(ids, rows, facts), store) == Shipped(unchanged=50)
+    assert send_all(parts(ids, rows, facts), store) == Sent(sent=50)
+    assert send_all(parts(ids, rows, facts), store) == Sent(unchanged=50)
 
     changed, said = rows.tolil(), list(facts)
     changed[3] = sparse_rows(rng, 1)
@@ -35,12 +42,12 @@ def test_only_what_differs_is_sent(place: Place) -> None:
     now = parts(ids[:48], changed.tocsr()[:48], said[:48])
     apart = differences(now, store)
     assert apart == Differences(extra=(48, 49), rows=(3,), facts=(4, 5))
-    assert ship(now, store) == Shipped(sent=2, retagged=1, removed=2, unchanged=45)
+    assert send_all(now, store) == Sent(sent=2, retagged=1, removed=2, unchanged=45)
     assert not differences(now, store)
     assert store.count() == 48
 
 
-def test_shipping_goes_on_where_it_was(place: Place) -> None:
+def test_a_sync_goes_on_where_it_was(place: Place) -> None:
     rng = np.random.default_rng(2)
     ids, rows, facts = np.arange(40), sparse_rows(rng, 40), facts_for(40)
 
@@ -53,11 +60,11 @@ def test_shipping_goes_on_where_it_was(place: Place) -> None:
 
     store = place.store(SPARSE)
     with pytest.raises(Killed):
-        ship(cut(parts(ids, rows, facts, 10)), store)
+        send_all(cut(parts(ids, rows, facts, 10)), store)
     assert store.count() == 20
     place.restart()
     again = place.store(SPARSE)
-    assert ship(parts(ids, rows, facts, 10), again) == Shipped(sent=20, unchanged=20)
+    assert send_all(parts(ids, rows, facts, 10), again) == Sent(sent=20, unchanged=20)
 
 
 def test_dense_rows_are_told_apart_by_every_bit(place: Place) -> None:
@@ -65,7 +72,7 @@ def test_dense_rows_are_told_apart_by_every_bit(place: Place) -> None:
     rows = np.array([[1, 2, 3, 4], [0, 0, 0, 0]], np.float32)
     store = place.store(kind, "look-1")
     every = [(np.array([1, 2]), rows, [Facts(), Facts()])]
-    assert ship(every, store).sent == 2
+    assert send_all(every, store).sent == 2
     other = rows.copy()
     other[0, 0] = np.nextafter(np.float32(1), np.float32(2))
     assert differences([(np.array([1, 2]), other, [Facts(), Facts()])], store).rows == (1,)
@@ -83,12 +90,12 @@ def test_some_pictures_are_brought_up_to_date(place: Place) -> None:
     made, images = changed.tocsr(), [3, 4, 5, 7, 12, 13]
     here = np.array([3, 4, 5, 12])
     part = (here, made[[3, 4, 5, 0]], [said[3], said[4], said[5], said[0]])
-    assert update(images, part, store) == Shipped(sent=2, retagged=1, removed=1, unchanged=1)
-    assert update(images, part, store) == Shipped(unchanged=4)
+    assert send_some(images, part, store) == Sent(sent=2, retagged=1, removed=1, unchanged=1)
+    assert send_some(images, part, store) == Sent(unchanged=4)
     left = np.array([0, 1, 2, 3, 4, 5, 6, 8, 9])
     both = [
         *parts(left, made[left], [said[i] for i in left]),
         (np.array([12]), rows[:1], facts[:1]),
     ]
     assert not differences(both, store)
-    assert sorted(one.id for one in store.listed_of([7, 12, 3, 999])) == [3, 12]
+    assert sorted(one.id for page in store.listed([7, 12, 3, 999]) for one in page) == [3, 12]

@@ -1,4 +1,4 @@
-"""Commands about other engines: push brings rows there, engine says who answers searches."""
+"""Commands and options that this package adds: push, engine, move, --against, --scheduler."""
 
 from __future__ import annotations
 
@@ -6,17 +6,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, stoppable
+from likewise.cli.finding import find_collection, is_collection
+from likewise.cli.maintenance import describe_engine
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Usage,
+    Where,
+    open_collection,
+    report_found,
+    stoppable,
+)
 from likewise.cli.output import echo_json, plural, print_line, printable
 from likewise.cli.progress import progress_bar
+from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from likewise.collection.collection import Collection
+    from likewise_cluster.dask.cluster import Cluster
+    from likewise_cluster.engines.sync import SyncedSpace
 
-ADDRESS = "qdrant://HOST:6333/NAME"
+_ADDRESS = "qdrant://HOST:6333/NAME"
 
 
 def push(
@@ -24,7 +36,7 @@ def push(
         str,
         typer.Option(
             "--to",
-            metavar=ADDRESS,
+            metavar=_ADDRESS,
             help="The engine: qdrant://, qdrants:// (TLS) or qdrant-edge:///FOLDER.",
         ),
     ],
@@ -45,17 +57,17 @@ def push(
     """
     if forget:
         with open_collection(collection) as col:
-            col.shipping.forget(to)
+            col.engine_sync.forget(to)
         print_line(f"new pictures are not sent to {printable(to)} any more")
         return
     stopped = stoppable("what was sent stays there; the same command sends the rest")
     with stopped, open_collection(collection) as col, progress_bar() as report:
-        done = col.shipping.push(to, space or (), report=report)
+        done = col.engine_sync.push(to, space or (), report=report)
     if json_:
-        echo_json([{**vars(one), "shipped": vars(one.shipped)} for one in done])
+        echo_json([_as_json(one) for one in done])
     else:
         for one in done:
-            sent = one.shipped
+            sent = one.sent
             print_line(
                 f"{one.space}: {plural(one.pictures, 'picture')} there, generation "
                 f"{one.generation}: {sent.sent:,} sent, {sent.retagged:,} with new tags, "
@@ -95,18 +107,22 @@ def engine(
     """
     with open_collection(collection) as col:
         if address is not None:
-            col.shipping.answer_from(
+            col.engine_sync.answer_from(
                 None if address == "embedded" else address, first=_first_stage(first, address)
             )
         elif first is not None:
             raise Usage("--first goes with an address")
-        chosen, waiting = col.shipping.engine, col.shipping.waiting()
+        chosen, waiting = col.engine_sync.engine, col.engine_sync.waiting()
     if json_:
         echo_json({"engine": None if chosen is None else vars(chosen), "waiting": waiting})
         return
-    print_line(who_answers(None if chosen is None else vars(chosen)))
+    print_line(describe_engine(None if chosen is None else vars(chosen)))
     for one, n in waiting.items():
         print_line(f"{printable(one)}: {plural(n, 'changed picture')} to send")
+
+
+def _as_json(done: SyncedSpace) -> dict[str, Any]:
+    return {**{k: v for k, v in vars(done).items() if k != "sent"}, "shipped": vars(done.sent)}
 
 
 def _first_stage(text: str | None, address: str) -> tuple[str, int] | None:
@@ -118,27 +134,10 @@ def _first_stage(text: str | None, address: str) -> tuple[str, int] | None:
     return name, int(number)
 
 
-def who_answers(chosen: Mapping[str, Any] | None) -> str:
-    """Who answers searches, in words."""
-    if chosen is None:
-        return "searches are answered by the embedded index"
-    stages = ""
-    if chosen["first_space"]:
-        stages = f", words among the first {chosen['first_limit']:,} by {chosen['first_space']}"
-    return f"searches are answered by {printable(chosen['address'])}{stages}"
-
-
-def send_new(col: Collection) -> None:
-    """After a change: send it to where the collection was pushed, or say what waits."""
-    for address, reason in col.shipping.send_new().items():
-        print_line(f"not sent yet: {printable(reason)}", err=True)
-        print_line(f"  'likewise admin push --to {printable(address)}' sends it", err=True)
-
-
-def compare(collection: Path | None, against: str, json_: bool) -> None:
-    """What ``verify --against`` does."""
+def verify_against(collection: Path | None, against: str, json_: bool) -> None:
+    """Compare a collection with an engine, for ``verify --against``."""
     with open_collection(collection) as col, progress_bar() as report:
-        found = col.shipping.compare(against, report=report)
+        found = col.engine_sync.compare(against, report=report)
     wrong = any(found.values())
     said: dict[str, Any] = {"ok": not wrong, "against": against, "spaces": found}
     if json_:
@@ -152,3 +151,58 @@ def compare(collection: Path | None, against: str, json_: bool) -> None:
             print_line(f"'likewise admin push --to {printable(against)}' sends what differs")
     if wrong:
         raise typer.Exit(1)
+
+
+def move(
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="postgresql://USER@HOST/NAME|sqlite",
+            help="The database, with ?schema=NAME for one of several; sqlite is the folder itself.",
+        ),
+    ],
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Move the catalog of a collection to PostgreSQL for several servers, or back.
+
+    Tags, judgements and all else that people said go with it; pictures, vectors and thumbnails
+    stay in the collection's folder, which every server must reach.  Both sides are compared before
+    the switch, and a move that is stopped changes nothing.  The password is read from PGPASSWORD or
+    ~/.pgpass.
+    """
+    from likewise.collection.collection import Collection
+    from likewise.server.running import running_servers
+
+    found = find_collection(collection)
+    if not is_collection(found.path):
+        raise LikewiseError(f"there is no collection {found.path}; -C names another")
+    report_found(found)
+    servers = running_servers(found.path)
+    if servers:
+        # It would go on answering from what it has open.
+        raise LikewiseError(
+            f"a server of {found.path} runs in process {servers[0].pid}; end it first, and start "
+            "it again afterwards"
+        )
+    with stoppable("the catalog is where it was"), progress_bar() as report:
+        moved = Collection.move(found.path, to, report=report)
+    if json_:
+        echo_json({"catalog": moved.place, "rows": moved.rows})
+        return
+    rows = plural(sum(moved.rows.values()), "row")
+    print_line(
+        f"The catalog is in {printable(moved.place)}: {rows} of {len(moved.rows)} tables compared."
+    )
+
+
+def open_workers(scheduler: str, path_map: Mapping[str, str]) -> Cluster:
+    """Connect to the workers of a Dask cluster, for ``--scheduler``."""
+    import logging
+
+    from likewise_cluster.dask.cluster import Cluster
+
+    # What becomes of the cluster is reported in one line; Dask would print tracebacks.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    return Cluster(scheduler, path_map=path_map)

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.engines.addresses import open_engine
-from likewise.engines.retries import Breaker, Retries
+from likewise.engines import open_engine
+from likewise.engines.breaker import Breaker
 from likewise.errors import CollectionError
 from tests.cluster.engines.addresses import EngineAddress, engine_addresses
 from tests.product.collection.pictures import write_pictures
@@ -84,19 +84,19 @@ def answers(col: Collection) -> list[Any]:
 
 def by_embedded(col: Collection, first: tuple[str, int] | None = None) -> list[Any]:
     """The answers of the embedded index; the engine answers again afterwards."""
-    chosen = col.shipping.engine
-    col.shipping.answer_from(None)
+    chosen = col.engine_sync.engine
+    col.engine_sync.answer_from(None)
     found = answers(col)
     if chosen is not None:
-        col.shipping.answer_from(chosen.address, first=first)
+        col.engine_sync.answer_from(chosen.address, first=first)
     return found
 
 
 def test_every_answer_is_the_embedded_one(col: Collection, address: str) -> None:
     before = answers(col)
-    col.shipping.push(address)
+    col.engine_sync.push(address)
     assert col._views.engine.state() is None
-    col.shipping.answer_from(address)
+    col.engine_sync.answer_from(address)
     assert answers(col) == before
     assert col._views.engine._stores  # it was asked
     ids = [row.id for row in col.images()]
@@ -107,29 +107,29 @@ def test_every_answer_is_the_embedded_one(col: Collection, address: str) -> None
     col.remove(ids[9])
     col.library.hide([ids[11]])
     col.judge(ids[7], liked=[ids[6]], disliked=[ids[15], ids[3]])
-    assert col.shipping.waiting()[address] == 3
+    assert col.engine_sync.waiting()[address] == 3
     unsent = answers(col)
     assert unsent == by_embedded(col)
     assert unsent != before
-    assert col.shipping.send_new() == {}
-    assert col.shipping.waiting()[address] == 0
+    assert col.engine_sync.send_changes() == {}
+    assert col.engine_sync.waiting()[address] == 0
     assert answers(col) == unsent
-    assert col.shipping.compare(address) == {"words": [], "holistic": []}
+    assert col.engine_sync.compare(address) == {"words": [], "holistic": []}
 
 
 def test_two_stages(col: Collection, address: str) -> None:
     """With a first stage as large as the collection they are one; a small one leaves out."""
-    col.shipping.push(address)
-    col.shipping.answer_from(address, first=("holistic", 1000))
+    col.engine_sync.push(address)
+    col.engine_sync.answer_from(address, first=("holistic", 1000))
     ids = [row.id for row in col.images()]
     assert answers(col) == by_embedded(col, ("holistic", 1000))
-    col.shipping.answer_from(address, first=("holistic", 4))
+    col.engine_sync.answer_from(address, first=("holistic", 4))
     near = {hit.id for hit in col.search(ids[0], 4, by="holistic")} | {ids[0]}
     few = col.search(ids[0], 10, by="words")
     assert 0 < len(few) <= 4
     assert {hit.id for hit in few} <= near
     with pytest.raises(CollectionError, match="no dense space"):
-        col.shipping.answer_from(address, first=("words", 10))
+        col.engine_sync.answer_from(address, first=("words", 10))
 
 
 def test_a_vector_of_ones_own(col: Collection, address: str) -> None:
@@ -138,23 +138,23 @@ def test_a_vector_of_ones_own(col: Collection, address: str) -> None:
     width = col.spaces["words"].width
     queries = [rng.normal(size=width), -rng.random(width)]
     before = [[(h.id, h.score) for h in col.search(q, 24, by="words")] for q in queries]
-    col.shipping.push(address)
-    col.shipping.answer_from(address)
+    col.engine_sync.push(address)
+    col.engine_sync.answer_from(address)
     after = [[(h.id, h.score) for h in col.search(q, 24, by="words")] for q in queries]
     assert after == before
 
 
 def test_rows_that_were_deleted_over_there(col: Collection, address: str) -> None:
     """What is left there, or comes back there, must not pass for all pictures."""
-    col.shipping.push(address, ["holistic"])
-    col.shipping.answer_from(address)
+    col.engine_sync.push(address, ["holistic"])
+    col.engine_sync.answer_from(address)
     ids = [row.id for row in col.images()]
     whole = [hit.id for hit in col.search(ids[0], 50, by="holistic")]
     name = f"holistic-{col.spaces['holistic'].generation}"
     with open_engine(address) as engine:
         (kept,) = engine.names()
         assert name in kept
-        store = col.shipping.store_in(engine, "holistic")
+        store = col.engine_sync.store_in(engine, "holistic")
         store.remove(ids[3:])
     col._views.engine.close()
     lacking = col.search(ids[0], 50, by="holistic")
@@ -162,16 +162,16 @@ def test_rows_that_were_deleted_over_there(col: Collection, address: str) -> Non
     assert lacking.away is not None
     assert f"holds 3 of the {len(ids)} pictures" in lacking.away
     with open_engine(address) as engine:
-        col.shipping.store_in(engine, "holistic").drop()
+        col.engine_sync.store_in(engine, "holistic").drop()
     col._views.engine.close()
     col._views.engine.breaker = Breaker()
     col.tag(ids[4], "late")
     # Sending one picture does not make a store of one picture.
-    assert "push" in col.shipping.send_new(retries=Retries(times=1))[address]
+    assert "push" in col.engine_sync.send_changes(attempts=1)[address]
     found = col.search(ids[0], 50, by="holistic")
     assert [hit.id for hit in found] == [ids[4]]
     assert found.away is not None
-    col.shipping.push(address, ["holistic"])
+    col.engine_sync.push(address, ["holistic"])
     col._views.engine.breaker = Breaker()
     again = col.search(ids[0], 50, by="holistic")
     assert ([hit.id for hit in again], again.away) == (whole, None)

@@ -11,6 +11,7 @@ from likewise.collection.collection import Collection
 from tests.product.collection.pictures import small_scenes
 from tests.product.server import browser as driving
 from tests.product.server.browser import order, settle, visit
+from tests.product.server.conftest import chrome as chrome
 from tests.product.server.conftest import photograph
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def test_it_says_so_and_returns_by_itself(chrome: Browser, tmp_path: Path) -> No
     with Collection.create(root, deep=False) as col:
         col.add(tmp_path / "pictures", workers=0)
         address = f"qdrant-edge://{shelf}"
-        col.shipping.push(address, ["holistic"])
-        col.shipping.answer_from(address)
+        col.engine_sync.push(address, ["holistic"])
+        col.engine_sync.answer_from(address)
         col.tag(2, "late")  # waits to be sent, so that it is searched here
     gone = shelf.rename(tmp_path / "elsewhere")
     with driving.served(root) as server:

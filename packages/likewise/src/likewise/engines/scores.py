@@ -1,7 +1,7 @@
-"""The one score of a row and the one order of scores, for rows that an engine nominated.
+"""The one score of a row and the one order of scores, whichever engine found the row.
 
-An engine adds float32 terms in an order of its own, so that it only nominates; the score of a
-nominee is computed here in float64, in the order that defines it.
+An engine adds float32 terms in an order of its own, so it only nominates.  The score of a nominee
+is computed here in float64, in the order that defines it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,9 @@ from likewise_methods.neighbours import row_scores
 from likewise_methods.neighbours import rows as dense_rows
 from likewise_methods.sparse_rows import Rows
 
-ROUNDING = 2.0**-24
-"""Half an ulp of float32: what one operation may be wrong by, relatively."""
-
 
 def sparse_query(kind: RowKind, row: Any) -> Rows:
-    """One query, as words in ascending order and float64 values without zeros."""
+    """Return one query as words in ascending order and float64 values without zeros."""
     found = query_rows(row, None)
     if len(found.ends) != 2 or found.width > kind.width:
         shape = (len(found.ends) - 1, found.width)
@@ -32,14 +29,14 @@ def sparse_query(kind: RowKind, row: Any) -> Rows:
 
 
 def dense_query(kind: RowKind, row: Any) -> NDArray[np.float32]:
-    """One query as float32 numbers."""
+    """Return one query as float32 numbers."""
     found = dense_rows(np.reshape(np.asarray(row), (1, -1)), "row", kind.width)
     made: NDArray[np.float32] = found[0]
     return made
 
 
 def sparse_scores(rows: Any, query: Rows) -> NDArray[np.float32]:
-    """Scores of CSR rows, to the bits of :class:`likewise_methods.index.InvertedIndex`.
+    """Score CSR rows, to the bits of :class:`likewise_methods.index.InvertedIndex`.
 
     ``bincount`` adds the products of a row one after another, in the order they are stored.
     """
@@ -57,27 +54,18 @@ def sparse_scores(rows: Any, query: Rows) -> NDArray[np.float32]:
 
 
 def dense_scores(kind: RowKind, rows: Any, query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scores of dense rows."""
+    """Score dense rows."""
     return row_scores(rows, np.arange(len(rows)), query, kind.metric)
 
 
+def scores(kind: RowKind, rows: Any, row: Any) -> NDArray[np.float32]:
+    """Score rows of a kind by a query row."""
+    if kind.is_sparse:
+        return sparse_scores(rows, sparse_query(kind, row))
+    return dense_scores(kind, rows, dense_query(kind, row))
+
+
 def best_of(ids: Ids, values: NDArray[np.float32], k: int) -> Found:
-    """The k best, best first, ties by id."""
+    """Return the k best, best first, ties by id."""
     order = np.lexsort((ids, -values))[:k]
     return ids[order], values[order]
-
-
-def reaches(kind: RowKind, rows: Any) -> NDArray[np.float64]:
-    """How wrong a float32 score of each row can be, for a query of length 1, in roundings.
-
-    A float32 sum of n products, in any order, is wrong by n roundings of the sum of their sizes
-    (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1), which is at most the
-    product of both lengths; three more for the rounded query, the products and the result.
-    """
-    n = rows.shape[0]
-    if not kind.is_sparse:
-        squares = (rows.astype(np.float64) ** 2).sum(axis=1)
-        return np.asarray((kind.width + 3) * np.sqrt(squares))
-    row_of = np.repeat(np.arange(n), np.diff(rows.indptr))
-    squares = np.bincount(row_of, rows.data.astype(np.float64) ** 2, minlength=n)
-    return np.asarray((np.diff(rows.indptr) + 3) * np.sqrt(squares))

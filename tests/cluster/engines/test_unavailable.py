@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.engines.addresses import open_engine
-from likewise.engines.retries import Breaker, Retries
+from likewise.engines import open_engine
+from likewise.engines.breaker import Breaker
 from likewise.search import engine_views
-from likewise.server.shipper import Shipper
+from likewise_cluster.engines.sync_thread import SyncThread
 from tests.cluster.engines.test_retries import Stub
 from tests.cluster.engines.test_retries import stub as stub
 
@@ -90,11 +90,11 @@ def test_an_engine_that_is_away(
     now = [0.0]
     engine = col._views.engine
     engine.breaker = Breaker(clock=lambda: now[0], draw=lambda: 1.0)
-    monkeypatch.setattr(engine_views, "RETRIES", Retries(times=1))
+    monkeypatch.setattr(engine_views, "ATTEMPTS", 1)
     server = InMemory(monkeypatch)
     server.comes()
-    col.shipping.push(address, ["own"])
-    col.shipping.answer_from(address)
+    col.engine_sync.push(address, ["own"])
+    col.engine_sync.answer_from(address)
     ids = ids_of(col)
     col.tag(ids[4], "late")
     whole = found(col, ids[0])
@@ -127,16 +127,16 @@ def test_a_store_that_somebody_deleted_is_not_taken_for_an_empty_one(
 ) -> None:
     pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
     address = f"qdrant-edge://{tmp_path}/engine"
-    col.shipping.push(address, ["own"])
-    col.shipping.answer_from(address)
+    col.engine_sync.push(address, ["own"])
+    col.engine_sync.answer_from(address)
     with open_engine(address) as engine:
-        col.shipping.store_in(engine, "own").drop()
+        col.engine_sync.store_in(engine, "own").drop()
     hits = col.search(ids_of(col)[0], N, by="own")
     assert hits == []
     assert hits.away is not None
     assert "does not hold 'own-1'; push to it again. Until it is back" in hits.away
     # Once it was pushed again it answers, without anybody being restarted.
-    col.shipping.push(address, ["own"])
+    col.engine_sync.push(address, ["own"])
     col._views.engine.breaker = Breaker()
     assert len(found(col, ids_of(col)[0])) == N - 1
 
@@ -145,26 +145,26 @@ def test_rows_of_ones_own_that_change(col: Collection, tmp_path: Path) -> None:
     """The row of a picture that was sent is another one: the catalog's counts at once."""
     pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
     address, ids = f"qdrant-edge://{tmp_path}/engine", ids_of(col)
-    col.shipping.push(address, ["own"])
-    col.shipping.answer_from(address)
+    col.engine_sync.push(address, ["own"])
+    col.engine_sync.answer_from(address)
     before = found(col, ids[0])
     col.spaces.add_vectors("own", ids[5:7], np.eye(2, WIDTH))
     after = found(col, ids[0])
     assert after != before
-    col.shipping.answer_from(None)
+    col.engine_sync.answer_from(None)
     assert found(col, ids[0]) == after
-    col.shipping.answer_from(address)
-    assert col.shipping.send_new() == {}
+    col.engine_sync.answer_from(address)
+    assert col.engine_sync.send_changes() == {}
     assert found(col, ids[0]) == after
-    assert col.shipping.compare(address, ["own"]) == {"own": []}
+    assert col.engine_sync.compare(address, ["own"]) == {"own": []}
 
 
 KILLED = """
 import os, signal, sys
-from likewise.collection import shipping
+from likewise_cluster.engines import sync
 from likewise.collection.collection import Collection
 root, address, steps = sys.argv[1], sys.argv[2], int(sys.argv[3])
-shipping._PART = 2
+sync._PART = 2
 left = [steps]
 def counted(call):
     def counting(*values, **named):
@@ -173,54 +173,54 @@ def counted(call):
             os.kill(os.getpid(), signal.SIGKILL)
         return call(*values, **named)
     return counting
-shipping.update = counted(shipping.update)
-shipping.Shipping._tell = counted(shipping.Shipping._tell)
+sync.send_some = counted(sync.send_some)
+sync.EngineSync._put_state = counted(sync.EngineSync._put_state)
 with Collection.open(root) as col:
-    col.shipping.send_new()
+    col.engine_sync.send_changes()
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal of POSIX")
 @pytest.mark.parametrize("steps", [0, 1, 2])
-def test_kill_of_who_sends_changes(col: Collection, tmp_path: Path, steps: int) -> None:
+def test_kill_while_sending_changes(col: Collection, tmp_path: Path, steps: int) -> None:
     """Before anything was sent, after it and before that is noted, and after it was."""
     pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
     address, ids = f"qdrant-edge://{tmp_path}/engine", ids_of(col)
-    col.shipping.push(address, ["own"])
+    col.engine_sync.push(address, ["own"])
     col.tag(ids[0], "new")
     col.remove(ids[1])
     col.remove(ids[2])
     col.tag(ids[3], "new")
     command = [sys.executable, "-c", KILLED, str(col.root), address, str(steps)]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    col.shipping.answer_from(address)
-    assert col.shipping.waiting() == {address: 4 if steps < 2 else 2}
+    col.engine_sync.answer_from(address)
+    assert col.engine_sync.waiting() == {address: 4 if steps < 2 else 2}
     there = found(col, ids[0]), found(col, ids[0], where={"tag": "new"})
     assert [image for image, _ in there[1]] == [ids[3]]
-    assert col.shipping.send_new() == {}
+    assert col.engine_sync.send_changes() == {}
     assert (found(col, ids[0]), found(col, ids[0], where={"tag": "new"})) == there
-    assert col.shipping.compare(address, ["own"]) == {"own": []}
+    assert col.engine_sync.compare(address, ["own"]) == {"own": []}
 
 
 def test_a_server_sends_changes_by_itself(col: Collection, tmp_path: Path) -> None:
     pytest.importorskip("qdrant_edge", reason="qdrant-edge-py is not installed")
     address = f"qdrant-edge://{tmp_path}/engine"
-    col.shipping.push(address, ["own"])
-    shipper = Shipper(col)
+    col.engine_sync.push(address, ["own"])
+    thread = SyncThread(col.engine_sync, col._store)
     try:
         col.remove(ids_of(col)[3])
         deadline = time.monotonic() + 120
-        while col.shipping.waiting() != {address: 0}:
+        while col.engine_sync.waiting() != {address: 0}:
             assert time.monotonic() < deadline, "nothing was sent"
             time.sleep(0.05)
     finally:
-        shipper.close()
-    assert col.shipping.compare(address, ["own"]) == {"own": []}
+        thread.close()
+    assert col.engine_sync.compare(address, ["own"]) == {"own": []}
     # Who sends is one at a time: somebody else who does is no reason to fail.
     col.tag(ids_of(col)[0], "new")
-    with col._store.shipping_lease():
-        assert "is busy: shipping runs in process" in col.shipping.send_new()[address]
-    assert col.shipping.send_new() == {}
-    col.shipping.forget(address)
+    with col._store.engine_lease():
+        assert "is busy: engine sync runs in process" in col.engine_sync.send_changes()[address]
+    assert col.engine_sync.send_changes() == {}
+    col.engine_sync.forget(address)
     col.tag(ids_of(col)[1], "new")
-    assert (col.shipping.waiting(), col.is_shipped) == ({}, False)
+    assert (col.engine_sync.waiting(), col.has_engines) == ({}, False)
