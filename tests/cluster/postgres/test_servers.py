@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 from typer.testing import CliRunner
 
-from likewise.cli.app import whole_app
+from likewise.cli.app import _app_for
 from likewise.server.running import announce, describe
 from tests.cluster.postgres.server import Server
 from tests.product.collection.loop_cases import N, copied
@@ -23,7 +23,9 @@ PATIENCE = 60.0
 
 
 def run(*arguments: object) -> Any:
-    done = CliRunner().invoke(whole_app(), [*map(str, arguments), "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(
+        _app_for([str(arguments[0])]), [*map(str, arguments), "--json"], catch_exceptions=False
+    )
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -92,7 +94,9 @@ def test_a_running_server_keeps_its_catalog(server: Server, tmp_path: Path) -> N
     """It would go on answering from the file that it has open."""
     root = copied(tmp_path)
     with announce(root, describe("127.0.0.1", 8700, ())):
-        done = CliRunner().invoke(whole_app(), ["move", "--to", server.address(), "-C", str(root)])
+        done = CliRunner().invoke(
+            _app_for(["move"]), ["move", "--to", server.address(), "-C", str(root)]
+        )
     assert done.exit_code == 1
     assert f"runs in process {os.getpid()}" in str(done.exception)
     assert (root / "catalog.sqlite").is_file()
