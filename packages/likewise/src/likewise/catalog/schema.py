@@ -355,7 +355,7 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE UNIQUE INDEX keys_by_name ON keys (name) WHERE revoked IS NULL;
     """,
-    # Pictures that engines elsewhere do not know as they are now (``unshipped.py``).
+    # Pictures that engines elsewhere do not know as they are now (``engine_sync.py``).
     """
     CREATE TABLE unshipped (
         number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
