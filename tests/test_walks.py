@@ -93,7 +93,7 @@ def unnamed_steps(steps: list[Step]) -> list[Step]:
 
 
 def test_the_walks_are_there() -> None:
-    assert {"search", "words", "judge", "tag"} <= WALKS.keys() <= LIMITS.keys()
+    assert {"add", "search", "words", "judge", "tag"} <= WALKS.keys() <= LIMITS.keys()
 
 
 @pytest.mark.parametrize("walk", sorted(WALKS))

@@ -507,7 +507,7 @@ def _child_state() -> Iterator[None]:
     too late.  ``serve`` would ignore Ctrl-C only after a second of imports.
     """
     main: dict[str, Any] = vars(sys.modules["__main__"])
-    hidden = {name: main[name] for name in ("__spec__", "__file__") if name in main}
+    hidden: dict[str, Any] = {name: main[name] for name in ("__spec__", "__file__") if name in main}
     threads = os.environ.get(_BLAS_THREADS)
     main.update(dict.fromkeys(hidden))
     os.environ[_BLAS_THREADS] = "1"
