@@ -1,7 +1,6 @@
-"""Collection: the one object that ties a directory on disk to everything below it.
+"""Collection: a directory of pictures, with everyday verbs and parts for the rest.
 
-It holds parts, each with one subject, and delegates to them.  Every method either reads or makes
-one change that is whole or not at all.
+Every method either reads or makes one change, completely or not at all.
 """
 
 from __future__ import annotations
@@ -55,10 +54,10 @@ if TYPE_CHECKING:
 class Collection:
     """Pictures on disk, searchable.
 
-    What is done every day is here; the rest is in its parts: ``spaces``, ``similarities``,
-    ``searcher``, ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``,
-    ``pictures``, ``colours``, ``actions``, ``shares``, ``keys`` and ``engine_sync``.  It is opened
-    by :meth:`create` or :meth:`open`, and is a context manager that closes it.
+    Everyday verbs are methods; the rest is in parts: ``spaces``, ``similarities``, ``searcher``,
+    ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``, ``pictures``,
+    ``colours``, ``actions``, ``shares``, ``keys`` and ``engine_sync``.  :meth:`create` and
+    :meth:`open` return one; it is a context manager that closes it.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class Collection:
     Attributes
     ----------
     root : Path
-        The folder it lies in.
+        Its folder.
     pictures : Pictures
         Files and content of pictures.
 
@@ -130,14 +129,14 @@ class Collection:
 
     @part
     def searcher(self) -> Searcher:
-        """Searching, with what was learned."""
+        """Searching and explaining."""
         from likewise.search.searcher import Searcher
 
         return Searcher(self._views, self._states, self.similarities)
 
     @part
     def spaces(self) -> Spaces:
-        """The kinds of vector every picture has."""
+        """The kinds of vector that every picture has."""
         from likewise.ingest.spaces import Spaces
 
         return Spaces(self._views, self.similarities)
@@ -158,14 +157,14 @@ class Collection:
 
     @part
     def log(self) -> Log:
-        """What people said."""
+        """Judgements and comparisons, as they were made."""
         from likewise.learning.log import Log
 
         return Log(self._store, self._states)
 
     @part
     def comparisons(self) -> Comparisons:
-        """Answers to which of two is nearer."""
+        """Answers to: which of two pictures is nearer to a third?"""
         from likewise.learning.models.comparisons import Comparisons
 
         return Comparisons(self._views, self._states, self.pictures)
@@ -189,12 +188,12 @@ class Collection:
         """Search by colour."""
         from likewise.search.colours import Colours
 
-        # Whoever decodes for searches may change: asked for each time.
+        # A server replaces the decoder later.
         return Colours(self._store, lambda *asked: self._views.pixels_of(*asked))
 
     @part
     def actions(self) -> Actions:
-        """What was done to many pictures at once, and the way back."""
+        """Changes to many pictures at once, and undo."""
         from likewise.collection.actions import Actions
 
         return Actions(self._store, self.pictures, self._follow_vectors, lambda: self._states)
@@ -208,14 +207,14 @@ class Collection:
 
     @part
     def shares(self) -> Shares:
-        """Links for other people's answers."""
+        """Links through which other people answer comparisons."""
         from likewise.learning.shares import Shares
 
         return Shares(self._store)
 
     @part
     def keys(self) -> Keys:
-        """Named keys: who may look, judge and tag, or manage."""
+        """Named keys: permission to look, to judge and tag, or to manage."""
         from likewise.collection.keys import Keys
 
         return Keys(self._store, lambda: self._states)
@@ -238,22 +237,22 @@ class Collection:
         deep: bool | None = None,
         all_spaces: bool = False,
     ) -> Self:
-        """A new, empty collection.
+        """Create an empty collection.
 
-        Its pictures are described by the network (deep, deep-dense, look) where that can run, and
-        else by words and holistic vectors.  Spaces can be added at any time (``col.spaces.add``).
+        The network describes its pictures (deep, deep-dense, look) where it can run; otherwise
+        words and holistic vectors do.  ``col.spaces.add`` adds spaces at any time.
 
         Parameters
         ----------
         path : path
-            A folder that is not there yet.
+            A folder that does not exist yet.
         words : mapping, optional
-            A recipe such as ``{"n_words": 5_000, "large_from": 20_000}``; with it pictures are
-            described by words too.
+            A recipe such as ``{"n_words": 5_000, "large_from": 20_000}``; adds the space of
+            words.
         deep : bool, optional
-            Whether the network describes them; by default where it can run.
+            Whether the network describes pictures; by default where it can run.
         all_spaces : bool, default=False
-            Whether pictures are described by both.
+            Whether the network, words and holistic vectors all describe pictures.
 
         Returns
         -------
@@ -267,15 +266,15 @@ class Collection:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, catalog: str | None = None) -> Self:
-        """An existing collection.
+        """Open an existing collection.
 
         Parameters
         ----------
         path : path
             Its folder.
         catalog : str, optional
-            Where its catalog was moved to PostgreSQL the folder knows the address; this is one of
-            the same database under another name, or with a password (``docs/scaling.md``).
+            Another address of its PostgreSQL database, such as one with a password
+            (``docs/scaling.md``).
 
         Returns
         -------
@@ -289,7 +288,7 @@ class Collection:
         return made
 
     def open_again(self) -> Self:
-        """The same collection once more, for work of its own beside this one."""
+        """Open the same collection once more, for another thread of work."""
         made = type(self).open(self.root, catalog=self._catalog)
         made.actor = self.actor
         return made
@@ -305,8 +304,8 @@ class Collection:
     ) -> Moved:
         """Move the catalog and the log of a collection to PostgreSQL, or back into its folder.
 
-        All rows are compared before the one commit that switches; a move that is killed leaves what
-        was before.  Pictures, vectors and thumbnails stay where they are.
+        All rows are compared before one commit switches; a move that is killed changes nothing.
+        Pictures, vectors and thumbnails stay where they are.
 
         Parameters
         ----------
@@ -317,7 +316,7 @@ class Collection:
         catalog : str, optional
             As for :meth:`open`.
         report : callable, optional
-            Hears a :class:`Progress` now and then.
+            Called with a :class:`Progress` now and then.
 
         Returns
         -------
@@ -329,17 +328,17 @@ class Collection:
 
     @classmethod
     def restore(cls, backup: str | os.PathLike[str], path: str | os.PathLike[str]) -> Self:
-        """A collection from a backup, verified before it appears.
+        """Restore a collection from a backup and verify it.
 
-        Keys and links for guests do not open it: one may have been closed since the backup was
-        made.  What was said with them stays.
+        Keys and links for guests do not work in it: one may have been revoked since the backup.
+        Judgements made with them stay.
 
         Parameters
         ----------
         backup : path
             What :meth:`backup` wrote.
         path : path
-            A folder that is not there yet.
+            A folder that does not exist yet.
 
         Returns
         -------
@@ -351,7 +350,7 @@ class Collection:
         return cls.open(path)
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         if "_states" in vars(self):
             self._states.close()
         if "_views" in vars(self):
@@ -376,9 +375,9 @@ class Collection:
         workers: Workers | None = None,
         report: jobs.Report = jobs.silent,
     ) -> AddResult:
-        """Take in pictures and folders of pictures; bad files are listed, never fatal.
+        """Add pictures and folders of pictures; bad files are listed, never fatal.
 
-        A run that is stopped goes on where it was when it is started again.
+        A run that was stopped continues when it is started again.
 
         Parameters
         ----------
@@ -387,14 +386,14 @@ class Collection:
         metadata : mapping or callable, optional
             A mapping for all of them, or a function of the path.
         workers : int or Cluster, optional
-            Processes that describe pictures; by default as many as suit the machine.
+            Processes that describe pictures; by default the number depends on the machine.
         report : callable, optional
-            Hears a :class:`Progress` now and then.
+            Called with a :class:`Progress` now and then.
 
         Returns
         -------
         AddResult
-            What was added, and what was not and why.
+            What was added, what was not, and why.
         """
         from likewise.ingest import add as adding
 
@@ -420,12 +419,12 @@ class Collection:
         workers : int or Cluster, optional
             Processes that describe pictures.
         report : callable, optional
-            Hears a :class:`Progress` now and then.
+            Called with a :class:`Progress` now and then.
 
         Returns
         -------
         AddResult
-            What came, what changed and what went.
+            What was added, changed and removed.
         """
         from likewise.ingest.sync import sync
 
@@ -435,15 +434,15 @@ class Collection:
             return result
 
     def _follow_vectors(self, report: jobs.Report) -> None:
-        """What was learned from vectors follows them."""
+        """Update what was learned from vectors."""
         self.spaces.fill_codes()
         self.models.follow_generations(report)
 
     def remove(self, *pictures: PictureName) -> int:
-        """Take pictures out (the files stay).
+        """Remove pictures (the files stay).
 
-        Neither ``sync`` nor ``add`` of a folder brings them back; ``add`` of the file itself does,
-        and ``actions.undo`` with all that was said of them.
+        ``sync`` and ``add`` of a folder skip them from now on; ``add`` of the file itself brings
+        one back, and so does ``actions.undo``, with its tags and judgements.
 
         Parameters
         ----------
@@ -453,17 +452,17 @@ class Collection:
         Returns
         -------
         int
-            How many left.
+            The number removed.
         """
         return self.actions.remove(pictures).pictures if pictures else 0
 
     def refresh(self, *, report: jobs.Report = jobs.silent) -> None:
-        """Weigh the words by the pictures there are now (a new idf, the same words).
+        """Compute the weights of words again from the present pictures (a new idf, the same words).
 
         Parameters
         ----------
         report : callable, optional
-            Hears a :class:`Progress` now and then.
+            Called with a :class:`Progress` now and then.
         """
         from likewise.spaces import rows as space_rows
 
@@ -476,16 +475,16 @@ class Collection:
     def retrain(
         self, *, workers: Workers | None = None, seed: int = 0, report: jobs.Report = jobs.silent
     ) -> None:
-        """Learn new words (and codebooks of pooled spaces) from the pictures there are now.
+        """Learn new words (and codebooks of pooled spaces) from the present pictures.
 
         Parameters
         ----------
         workers : int or Cluster, optional
             Processes that describe pictures.
         seed : int, default=0
-            Of the words.
+            The random seed.
         report : callable, optional
-            Hears a :class:`Progress` now and then.
+            Called with a :class:`Progress` now and then.
         """
         from likewise.spaces import rows as space_rows
 
@@ -511,20 +510,20 @@ class Collection:
         weight: float = 0.5,
         today: date | None = None,
     ) -> Hits:
-        """The k pictures most alike, or that answer best to typed words, or both at once.
+        """Find the k pictures most like a picture, that match typed words best, or both.
 
         A picture of the collection is not among its own hits.
 
         Parameters
         ----------
         query : int, path, bytes, array, or list of these, optional
-            An id, a file, its content, pixels (uint8) or a vector; a list finds what is like all of
-            them together (the mean of their rows).
+            An id, a file, its content, pixels (uint8) or a vector; a list finds pictures like all
+            of them together (the mean of their rows).
         k : int, default=20
             Pictures wanted.
         text : str, optional
-            Looks into tags, names, dates and cameras, and for pictures that look as meant; a word
-            with a minus in front is not wanted.  Hits then say why they are there (``reasons``).
+            Words to find in tags, names, dates and cameras, and in what pictures show; a minus in
+            front of a word excludes it.  Hits then have ``reasons``.
         by : str, default="default"
             A similarity (:attr:`similarities`).
         where : mapping, optional
@@ -537,16 +536,16 @@ class Collection:
         above : float, optional
             The lowest score shown.
         without : iterable of str, optional
-            Keys of reasons that are not to count.
+            Keys of reasons that must not count.
         weight : float, default=0.5
-            What a picture counts beside words, from 0 to 1.
+            The weight of a picture next to words, from 0 to 1.
         today : date, optional
-            The day from which "last week" is counted.
+            The day that "last week" is counted from.
 
         Returns
         -------
         list of Hit
-            Best first; its ``hint`` says what would make the answer better, if anything.
+            Best first; its ``hint`` says what would improve the result, if anything.
         """
         return self.searcher.search(
             query, k, text=text, by=by, where=where, region=region, above=above,
@@ -554,7 +553,7 @@ class Collection:
         )  # fmt: skip
 
     def search_many(self, queries: Iterable[Query], k: int = 20, **options: Any) -> list[list[Hit]]:
-        """:meth:`search` for each query.
+        """Search for each query, with the options of :meth:`search`.
 
         Parameters
         ----------
@@ -580,12 +579,11 @@ class Collection:
         by: str = "default",
         region: Region | None = None,
     ) -> Explanation:
-        """Why a similarity found a picture, by what ranked it.
+        """Explain why a similarity found a picture.
 
-        Shared words that count most, with their places, where words ranked; a heat map of each
-        picture, whose cells add up to the score, where a network's row did.  A profile counts both
-        as it has learned to, for this query.  Recomputed from both pictures on demand:
-        :mod:`~likewise.search.explain`.
+        Where words ranked: the shared words that count most, with their places.  Where a network's
+        row ranked: a heat map of each picture, whose cells add up to the score.  A profile counts
+        both as it has learned to.  ``searcher.explainer`` explains many hits of one query faster.
 
         Parameters
         ----------
@@ -609,7 +607,7 @@ class Collection:
     def duplicates(
         self, *, threshold: float | None = None, space: str | None = None
     ) -> list[list[Hit]]:
-        """Groups of near-duplicates, the one to keep first (``library.KEEP_RULE``).
+        """Find groups of near-duplicates, the one to keep first (``library.KEEP_RULE``).
 
         They are found by their pixels: re-saved, resized, mirrored, cropped by up to a tenth.
 
@@ -646,10 +644,10 @@ class Collection:
         profile: str = "default",
         region: Region | None = None,
     ) -> Judgement:
-        """Say which pictures are like the query and which are not.
+        """Record which pictures are like the query and which are not.
 
-        The next search uses it: this query at once (liked pictures are mixed into it, disliked ones
-        taken out), and all others through the profile's weights of words.  When this returns, the
+        The next search uses it: liked pictures are mixed into this query and disliked ones taken
+        out; all other queries change through the profile's weights.  When this returns, the
         judgement is on disk.
 
         Parameters
@@ -659,20 +657,19 @@ class Collection:
         liked, disliked : iterable of int or path, optional
             Pictures that are like it and that are not.
         text : str, optional
-            What was typed: the judgement counts for that text and for those that mean much the
-            same.
+            What was typed: the judgement counts for that text and for texts of similar meaning.
         shown : iterable of int or path, optional
-            The pictures that were on offer, best first: those above a liked one that were passed
-            over count as not alike, where nothing is disliked.
+            The pictures that were shown, best first: where nothing is disliked, those above a
+            liked one count as not alike.
         profile : str, default="default"
-            Who learns.
+            The profile that learns.
         region : (x, y, w, h), optional
             The part of the query that was searched with.
 
         Returns
         -------
         Judgement
-            As the log has it, and what it changed.
+            The line of the log, and what it changed.
         """
         from likewise.learning import judge as judging
 
@@ -685,16 +682,14 @@ class Collection:
         )
 
     def undo(self, judgement: Judgement | int | None = None, *, profile: str = "default") -> int:
-        """Take back a judgement.
-
-        What was learned is then exactly what it would be had it never been said.
+        """Undo a judgement: what was learned is then as if it had never been made.
 
         Parameters
         ----------
         judgement : Judgement or int, optional
             By default the last one of the profile.
         profile : str, default="default"
-            Whose.
+            Its profile.
 
         Returns
         -------
@@ -721,125 +716,53 @@ class Collection:
         person: str | None = None,
         at_once: bool = False,
     ) -> int:
-        """Say that ``anchor`` is closer to ``nearer`` than to ``farther``.
+        """Record that ``anchor`` is closer to ``nearer`` than to ``farther``; returns its number.
 
-        The answer waits until ``comparisons.take_in`` teaches it to the profile.
-
-        Parameters
-        ----------
-        anchor, nearer, farther : int or path
-            Three pictures.
-        profile : str, default="default"
-            Who learns.
-        person : str, optional
-            Who says so, where several people compare.
-        at_once : bool, default=False
-            Teach it now.
-
-        Returns
-        -------
-        int
-            The number of its line in the log.
+        The profile learns it from ``comparisons.take_in``, or now if ``at_once``.
         """
         return self.comparisons.add(
             anchor, nearer, farther, profile=profile, person=person, at_once=at_once
         )
 
     def use(self, similarity: str) -> None:
-        """Make a similarity what ``default`` means.
-
-        Parameters
-        ----------
-        similarity : str
-            One of :attr:`similarities`.
-        """
+        """Make a similarity what ``default`` means."""
         self.similarities.use(similarity)
 
     # -- tags -------------------------------------------------------------------------------
 
     def tag(self, picture: PictureName, *tags: str, source: str = "user") -> None:
-        """Give a picture tags.
-
-        Parameters
-        ----------
-        picture : int or path
-            By id or path.
-        *tags : str
-            Their names.
-        source : str, default="user"
-            Another source than a person is one that files may be.
-        """
+        """Give a picture tags; a ``source`` other than a person is one that files may be."""
         self.tags.change([picture], tags, source=source)
 
     def untag(self, picture: PictureName, *tags: str) -> None:
-        """Take tags from a picture; whatever a file says, they do not come back.
-
-        Parameters
-        ----------
-        picture : int or path
-            By id or path.
-        *tags : str
-            Their names.
-        """
+        """Take tags from a picture; tags in its file do not bring them back."""
         self.tags.change([picture], remove=tags)
 
     def suggest_tags(self, picture: Query, k: int = 5) -> list[Suggestion]:
-        """Tags a picture may deserve, best first, with the tagged pictures behind each.
-
-        Parameters
-        ----------
-        picture : int, path, bytes or array
-            As the query of :meth:`search`.
-        k : int, default=5
-            Tags, at most.
-
-        Returns
-        -------
-        list of Suggestion
-        """
+        """Suggest at most k tags for a picture, best first, with tagged pictures as evidence."""
         return self.tags.suggest(picture, k)
 
     # -- looking ----------------------------------------------------------------------------
 
     def id_of(self, picture: PictureName) -> int:
-        """The id of a picture.
-
-        Parameters
-        ----------
-        picture : int or path
-            By id or path.
-
-        Returns
-        -------
-        int
-        """
+        """Return the id of a picture given by id or path."""
         return self.pictures.id_of(picture)
 
     def image(self, picture: PictureName) -> ImageRow:
-        """What the catalog knows about a picture.
-
-        Parameters
-        ----------
-        picture : int or path
-            By id or path.
-
-        Returns
-        -------
-        ImageRow
-        """
+        """Return what the catalog knows about a picture given by id or path."""
         return self.pictures.row(picture)
 
     def images(self) -> Iterable[ImageRow]:
-        """Every picture, by id."""
+        """Return every picture, by id."""
         return self.pictures.all()
 
     def problems(self) -> list[FileRow]:
-        """Files that were met and could not be used, with the reason."""
+        """Return files that could not be used, with the reason."""
         return self.pictures.problems()
 
     @property
     def actor(self) -> str:
-        """Who acts, as ``actions`` names them: "the page", say."""
+        """The name that ``actions`` records, such as "the page"."""
         return self._store.actor
 
     @actor.setter
@@ -847,7 +770,7 @@ class Collection:
         self._store.actor = name
 
     def watch(self, changed: Callable[[], object]) -> Watch | None:
-        """Have a function called soon after every change by anybody, in a thread of its own.
+        """Call a function soon after every change by any process, in a thread of its own.
 
         Parameters
         ----------
@@ -857,48 +780,48 @@ class Collection:
         Returns
         -------
         Watch or None
-            None where the catalog tells nobody, and one has to look at :attr:`revision`.
+            None where the catalog cannot notify; then compare :attr:`revision`.
         """
         return self._store.catalog.watch(changed)
 
     def running_job(self) -> str | None:
-        """The long job that somebody does now, in words; None when nobody does."""
+        """Return the long job that runs now, in words; None if there is none."""
         return self._store.running_job()
 
     @property
     def has_engines(self) -> bool:
-        """Whether its rows are in another engine too, to which changes are sent."""
+        """Whether another engine holds rows of it, and needs changes sent."""
         return has_engines(self._store)
 
     @property
     def revision(self) -> int:
-        """A number that grows with every change, by any process."""
+        """A number that grows with every change by any process."""
         return self._store.revision
 
     def info(self) -> dict[str, Any]:
-        """Counts and sizes, for people and for ``--json``."""
+        """Return counts and sizes."""
         from likewise.collection import integrity
 
         return integrity.info(self._store)
 
     def verify(self) -> list[str]:
-        """Check every byte that can be checked; gives what is wrong, empty when all is well."""
+        """Check every byte that can be checked; return what is wrong, empty if nothing is."""
         from likewise.collection import integrity
 
         return integrity.verify(self._store)
 
     def backup(self, path: str | os.PathLike[str]) -> Path:
-        """A consistent copy, made while the collection is in use.
+        """Write a consistent copy while the collection is in use.
 
         Parameters
         ----------
         path : path
-            A folder that is not there yet.
+            A folder that does not exist yet.
 
         Returns
         -------
         Path
-            Where it is.
+            Its folder.
         """
         from likewise.collection import backups
 
