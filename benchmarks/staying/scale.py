@@ -136,7 +136,7 @@ def chunks_of(path: Path, n: int) -> Iterator[Floats]:
 
 def ours(folder: Path, name: str, n: int) -> Callable[[Floats], Any]:
     view = open_view(folder / name)
-    return lambda question: view.search(question, K)[0] - 1
+    return lambda question: view.search_row(question, K)[0] - 1
 
 
 def faiss_flat(folder: Path, name: str, n: int) -> Callable[[Floats], Any]:
@@ -178,7 +178,7 @@ def measure(engine: str, folder: str, name: str, n: str) -> dict[str, float]:
     # Libraries and kernels are loaded before memory is looked at.
     small, questions = np.load(root / "small.npy"), np.load(root / "questions.npy")
     for some in ("small.lw", "small-graph.lw"):
-        open_view(root / some).search(small[0], K)
+        open_view(root / some).search_row(small[0], K)
     before = memory()
     start = time.process_time()
     search = ENGINES[engine](root, name, int(n))

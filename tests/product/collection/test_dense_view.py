@@ -95,7 +95,7 @@ class Truth:
             every = row_scores(rows, np.arange(len(rows)), asked, metric)
             best = np.lexsort((ids, -every))
             for k in (1, 7, 40, 1000):
-                found, values = view.search(query, k)
+                found, values = view.search_row(query, k)
                 assert found.tolist() == ids[best[:k]].tolist()
                 assert values.tobytes() == every[best[:k]].tobytes()
         asked_for = [int(i) for i in self.rng.permutation(400)]
@@ -152,7 +152,7 @@ def test_rows_on_disk_give_the_same_bits_as_in_memory(
     for least in (0, 10**9):
         monkeypatch.setattr(dense_view, "MAPPED_FROM", least)
         view = truth.view()
-        answers.append([view.search(row, 20) for row in truth.raw.values()])
+        answers.append([view.search_row(row, 20) for row in truth.raw.values()])
     for (a, x), (b, y) in zip(*answers, strict=True):
         assert a.tolist() == b.tolist()
         assert x.tobytes() == y.tobytes()
@@ -167,7 +167,7 @@ def test_a_walk_over_bytes_is_ranked_by_the_rows(
     grow(truth, graph=True)
     view = truth.view()
     ids, rows = truth.rows()
-    found, values = view.search(truth.raw[int(ids[10])], 20)
+    found, values = view.search_row(truth.raw[int(ids[10])], 20)
     every = row_scores(rows, np.arange(len(rows)), rows[10], "ip")
     at = {int(image): score for image, score in zip(ids, every, strict=True)}
     assert [at[int(image)] for image in found] == values.tolist()

@@ -17,6 +17,7 @@ from likewise.catalog.store import Store
 from likewise.collection.collection import Collection
 from likewise.images.decode import ImageInfo
 from likewise.ingest.generations import start_generation
+from likewise.search.reranker import apply_weights
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.registry import open_spaces
 from likewise_methods import kernels as _kernels
@@ -62,8 +63,8 @@ def same(one: SparseView, other: SparseView) -> None:
     assert len(one) == len(other)
     for _ in range(4):
         query: Any = sparse.csr_array((rng.random((1, WIDTH)) < 0.3) * rng.random((1, WIDTH)))
-        for given in (None, weights):
-            found, expected = one.search(query, 9, given), other.search(query, 9, given)
+        for row in (query, apply_weights(query, weights)):
+            found, expected = one.search_row(row, 9), other.search_row(row, 9)
             assert np.array_equal(found[0], expected[0])
             assert found[1].tobytes() == expected[1].tobytes()
     counted, of = one.frequency()

@@ -1,9 +1,8 @@
-"""Search by colour: how much of a picture has the colours that are asked for.
+"""Search by colour: how much of a picture has the wanted colours.
 
-Every picture is remembered as a grid of 12 x 12 colours in CIE L*a*b*, where distances are about as
-large as people see them: 432 bytes a picture.  The grids are made of the kept thumbnails when
-somebody first searches by colour, and of what is new each time after; they lie in one file beside
-the thumbnails, which may be deleted at any time.
+Each picture is stored as a grid of 12 x 12 colours in CIE L*a*b*, where distances match what
+people see: 432 bytes a picture.  Grids are made from thumbnails at the first search by colour, and
+from new pictures at each later one.  They are a cache in one file next to the thumbnails.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from likewise_methods.durable_files import private_folder
 from likewise_methods.validation import whole
 
 GRID = 12
-"""Cells of a side: a coin in a corner is seen, an eye is not."""
+"""Cells of a side: fine enough for a coin in a corner, not for an eye."""
 NEAR = 16.0
-"""Distance in L*a*b* at which a cell counts 0.6 of a cell of the very colour."""
-MOST = 5
-"""Colours of one question."""
+"""Distance in L*a*b* at which a cell counts 0.6."""
+MAX_COLOURS = 5
+"""Colours of one search."""
 _FILE = "colours.npy"
 _CHUNK = 4096
 _ROW = np.dtype([("image", "<i8"), ("known", "u1"), ("lab", "i1", (GRID * GRID, 3))])
@@ -54,7 +53,7 @@ Floats = NDArray[np.float32]
 
 
 def to_lab(rgb: NDArray[Any]) -> NDArray[np.float64]:
-    """CIE L*a*b* of sRGB values from 0 to 255, along the last axis.
+    """Convert sRGB values from 0 to 255 to CIE L*a*b*, along the last axis.
 
     >>> import numpy as np
     >>> to_lab(np.array([255, 255, 255])).round(1) + 0.0
@@ -69,7 +68,7 @@ def to_lab(rgb: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def parse_colour(text: str) -> tuple[int, int, int]:
-    """Red, green and blue of ``#rrggbb``."""
+    """Parse ``#rrggbb`` into red, green and blue."""
     found = _HEX.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         raise InvalidInput(f"a colour is {text!r}; #rrggbb expected, such as #d02020")
@@ -78,7 +77,7 @@ def parse_colour(text: str) -> tuple[int, int, int]:
 
 
 class Colours:
-    """Pictures by their colours.
+    """Searches pictures by their colours.
 
     >>> from likewise import Collection
     >>> Collection.colours  # doctest: +ELLIPSIS
@@ -95,10 +94,10 @@ class Colours:
     def search(
         self, colours: Iterable[str], k: int = 20, *, where: Mapping[str, Any] | None = None
     ) -> Hits:
-        """The k pictures with most of these colours (``#rrggbb``), best first.
+        """Find the k pictures with most of these colours (``#rrggbb``), best first.
 
-        The score is the share of a picture that has a colour, near ones counted in part; of
-        several colours, the geometric mean of their shares: a picture has to have them all.
+        The score is the share of a picture that has a colour, near ones counted in part; with
+        several colours, the geometric mean of their shares: a picture must have them all.
         """
         ids, scores = self.rank(colours, k, where=where)
         paths = self._store.paths(ids)
@@ -115,11 +114,11 @@ class Colours:
         where: Mapping[str, Any] | None = None,
         above: float | None = None,
     ) -> tuple[list[int], list[float]]:
-        """Ids and scores of the k pictures with most of these colours, best first."""
+        """Return ids and scores of the k pictures with most of these colours, best first."""
         k = whole(k, "k")
         asked = [parse_colour(one) for one in colours]
-        if not 0 < len(asked) <= MOST:
-            raise InvalidInput(f"{len(asked)} colours are asked for; 1 to {MOST} expected")
+        if not 0 < len(asked) <= MAX_COLOURS:
+            raise InvalidInput(f"{len(asked)} colours are asked for; 1 to {MAX_COLOURS} expected")
         allowed = self._store.matching(plain_where(where)) if where else None
         rows = self._update()
         rows = rows[rows["known"] > 0]
@@ -133,7 +132,7 @@ class Colours:
         return rows["image"][order].tolist(), scores[order].astype(float).tolist()
 
     def _update(self) -> NDArray[Any]:
-        """The grids of all pictures there are; what is missing is made now, and kept."""
+        """Return the grids of all pictures; missing ones are made and stored."""
         with self._lock:
             revision = self._store.revision
             if self._rows is not None and self._revision == revision:
@@ -155,7 +154,7 @@ class Colours:
             return rows
 
     def _describe(self, image: int, key: bytes) -> tuple[int, int, NDArray[np.int8]]:
-        """A picture's row: its thumbnail's colours; one that cannot be read has none."""
+        """Compute a picture's row from its thumbnail; one that cannot be read has no colours."""
         try:
             content = thumbnail(
                 self._root, key, lambda: self._store.paths([image])[image], FIRST_SIDE, self._small
@@ -168,7 +167,7 @@ class Colours:
         return small_jpeg(self._pixels_of(source, side, None), side)
 
     def _read(self) -> NDArray[Any]:
-        """What was kept; a file of another shape, or cut off, is made again."""
+        """Read stored grids; a file that does not fit is ignored."""
         with suppress(OSError, ValueError, EOFError):
             found = np.load(self._root / FOLDER / _FILE, allow_pickle=False)
             if found.dtype == _ROW and found.ndim == 1:
@@ -184,13 +183,13 @@ class Colours:
                 np.save(stream, rows, allow_pickle=False)
             os.replace(part, place)
         except OSError:
-            # A full or read-only disk costs time, not the answer.
+            # On a full or read-only disk the grids are made again next time.
             with suppress(OSError):
                 part.unlink(missing_ok=True)
 
 
 def grid_of(pixels: NDArray[np.uint8]) -> NDArray[np.int8]:
-    """The colours of a picture's cells, row by row: (144, 3), L* less 50, a* and b*."""
+    """Compute the colours of a picture's cells, row by row: (144, 3), L* less 50, a* and b*."""
     height, width = pixels.shape[:2]
     down = np.arange(GRID + 1) * height // GRID
     across = np.arange(GRID + 1) * width // GRID
@@ -205,7 +204,7 @@ def grid_of(pixels: NDArray[np.uint8]) -> NDArray[np.int8]:
 
 
 def _shares(labs: NDArray[np.int8], colour: tuple[int, int, int]) -> Floats:
-    """What share of each picture has a colour; never quite nothing, so that it has a logarithm."""
+    """Return the share of each picture that has a colour; above 0, for its logarithm."""
     wanted = (to_lab(np.array(colour)) - [50, 0, 0]).astype(np.float32)
     found = np.empty(len(labs), np.float32)
     for first in range(0, len(labs), _CHUNK):

@@ -1,18 +1,17 @@
-"""Copies of pictures, found by pixels: re-saved, resized, cropped a little, mirrored.
+"""Find copies of pictures by their pixels: re-saved, resized, cropped a little, mirrored.
 
-A network is made to see past such things and to find the same *sort* of picture, so that a score
-of it cannot tell a copy from a look-alike.  Here the small copies that are kept anyway are compared
-in two steps.  A *signature* (12 x 12 coloured cells, blurred, of the picture and of its mirror
-image) nominates a few pictures for each; then each pair is *aligned*: the one is slid over the
-other at sizes from 88 % to 100 %, as a crop would have it, its place is refined to a fraction of a
-pixel, and what is left of the difference is looked at block by block.  One block that differs is
-enough to say no: two photographs of one scene have something that moved, a copy has nothing.
+A network sees past such changes and finds pictures of the same sort, so its scores cannot tell a
+copy from a look-alike.  Here kept thumbnails are compared in two steps.  A *signature* (12 x 12
+coloured cells, blurred, of the picture and of its mirror image) nominates a few pictures for each;
+then each pair is *aligned*: one slides over the other at sizes from 88 % to 100 %, as in a crop,
+its place is refined to a fraction of a pixel, and the rest is compared block by block.  One block
+that differs is enough to say no: in two photographs of one scene something moves.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,28 +25,28 @@ Floats = NDArray[np.float32]
 CELLS = 12
 """Side of a signature."""
 NOMINEES = 6
-"""Pictures that are looked at for each, and as many for its mirror image."""
+"""Pictures that are nominated for each, and as many for its mirror image."""
 NOMINATED_FROM = 0.86
-"""The lowest agreement of signatures that is looked at."""
+"""The lowest agreement of signatures of a nominated pair."""
 SIDE = 96
 """Longer side of the pictures that are compared."""
 COARSE = 48
-"""Longer side of the pictures that are slid over each other."""
+"""Longer side of the pictures that slide over each other."""
 SIZES = (1.0, 0.97, 0.94, 0.91, 0.88)
-"""Sides that a crop may have left, as shares of the whole."""
+"""Sides of a crop, as shares of the whole."""
 REFINED_FROM = 0.8
-"""Correlation of slid pictures from which it is worth to refine the place."""
+"""Correlation from which the place is refined."""
 AGREES_FROM = 0.96
 """Correlation of aligned pixels from which two pictures are copies."""
 WORST_BLOCK = 0.28
-"""Difference that the worst of all blocks may have, in standard deviations of the picture."""
+"""Largest difference of any block, in standard deviations of the picture."""
 BENT = 0.03
-"""How far an alignment may turn, shear or stretch: a crop does nothing of it."""
+"""How far an alignment may turn, shear or stretch; a crop does not."""
 BLOCKS = 6
 _KEPT = 4_000
 _ROWS = 512
 _FLAT = 4.0
-"""Standard deviation of levels below which there is nothing to compare."""
+"""Standard deviation of levels below which a picture is blank."""
 
 
 class Copy(NamedTuple):
@@ -60,22 +59,14 @@ class Copy(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """How well two pictures agree at best: correlation, and difference of the worst block."""
+    """The best agreement of two pictures: correlation, and difference of the worst block."""
 
     score: float
     worst: float
 
 
-def small(pixels: Pixels) -> Pixels:
-    """A picture as it is aligned."""
-    height, width = pixels.shape[:2]
-    scale = SIDE / max(height, width)
-    size = (max(8, round(width * scale)), max(8, round(height * scale)))
-    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
-
-
 def signature(pixels: Pixels) -> Floats | None:
-    """Blurred cells of unit length; None for a picture that is all of one colour."""
+    """Return blurred cells of unit length; None for a blank picture."""
     if pixels.std(axis=(0, 1)).max() < _FLAT:
         return None
     cells = cv2.resize(pixels, (CELLS, CELLS), interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -90,7 +81,7 @@ def find_copies(
     load: Callable[[int], Pixels | None],
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Copy]:
-    """Pairs of copies among pictures; ``load`` gives small pixels, or None where there are none."""
+    """Find pairs of copies among pictures; ``load`` returns pixels, or None if there are none."""
     ids: list[int] = []
     rows: list[Floats] = []
     total = 2 * len(images)
@@ -104,7 +95,12 @@ def find_copies(
             report(done, total)
     if len(ids) < 2:
         return []
-    kept = _Kept(load)
+
+    @lru_cache(_KEPT)
+    def kept(image: int) -> Pixels | None:
+        pixels = load(image)
+        return None if pixels is None else _shrink(pixels, SIDE)
+
     found: list[Copy] = []
     for begun, (i, j, mirrored) in _nominate(np.stack(rows)):
         report(len(images) + begun, total)
@@ -121,25 +117,8 @@ def is_copy(found: Alignment) -> bool:
     return found.score >= AGREES_FROM and found.worst <= WORST_BLOCK
 
 
-class _Kept:
-    """Small pictures, the last ones used."""
-
-    def __init__(self, load: Callable[[int], Pixels | None]) -> None:
-        self._load = load
-        self._held: OrderedDict[int, Pixels | None] = OrderedDict()
-
-    def __call__(self, image: int) -> Pixels | None:
-        if image not in self._held:
-            pixels = self._load(image)
-            self._held[image] = None if pixels is None else small(pixels)
-            if len(self._held) > _KEPT:
-                self._held.popitem(last=False)
-        self._held.move_to_end(image)
-        return self._held[image]
-
-
 def _nominate(cells: Floats) -> Iterator[tuple[int, tuple[int, int, bool]]]:
-    """Pairs worth a look, each once and mirrored once, with how many rows are behind them."""
+    """Yield pairs to compare, each once and mirrored once, with the number of rows done."""
     n = len(cells)
     plain = cells.reshape(n, -1)
     mirror = np.ascontiguousarray(cells[:, :, ::-1]).reshape(n, -1)
@@ -161,7 +140,7 @@ def _nominate(cells: Floats) -> Iterator[tuple[int, tuple[int, int, bool]]]:
 
 
 def align(one: Pixels, other: Pixels) -> Alignment:
-    """The best agreement of two small pictures, the one being a crop of the other or not."""
+    """Align two small pictures, of which one may be a crop of the other."""
     greys = [
         np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), np.uint8) for picture in (one, other)
     ]
@@ -189,19 +168,20 @@ def align(one: Pixels, other: Pixels) -> Alignment:
     return _compare(np.asarray(seen, np.uint8), inner)
 
 
-def _shrink(grey: Pixels, side: int) -> Pixels:
-    height, width = grey.shape
+def _shrink(pixels: Pixels, side: int) -> Pixels:
+    """Resize a picture so that its longer side is ``side``."""
+    height, width = pixels.shape[:2]
     scale = side / max(height, width)
     size = (max(8, round(width * scale)), max(8, round(height * scale)))
-    return np.asarray(cv2.resize(grey, size, interpolation=cv2.INTER_AREA), np.uint8)
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _slide(whole: Pixels, part: Pixels, share: float) -> tuple[float, tuple[int, int]]:
-    """The part, so wide as a share of the whole, where it fits best."""
+    """Find where the part fits best in the whole if its width is this share."""
     height, width = whole.shape
     w = round(width * share)
     h = round(w * part.shape[0] / part.shape[1])
-    # Sides are whole pixels: one pixel too tall is no other shape.
+    # Sides are whole pixels: one pixel too tall is the same shape.
     h = height if height < h <= height + 1 else h
     if h > height or h < height * (SIZES[-1] - 0.03) or w < 8 or h < 8:
         return -1.0, (0, 0)
@@ -211,7 +191,7 @@ def _slide(whole: Pixels, part: Pixels, share: float) -> tuple[float, tuple[int,
 
 
 def _refine(whole: Pixels, part: Pixels, start: Floats) -> Floats:
-    """The place of the part to a fraction of a pixel; as it was where that is no crop's."""
+    """Refine the place of the part to a fraction of a pixel, unless the result is not a crop."""
     often = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-4)
     every = np.full(whole.shape, 255, np.uint8)
     try:
@@ -219,7 +199,7 @@ def _refine(whole: Pixels, part: Pixels, start: Floats) -> Floats:
             part, whole, start.copy(), cv2.MOTION_AFFINE, often, every, 3
         )
     except cv2.error:
-        return start  # it found no way to agree better
+        return start  # it did not converge
     (a, b), (c, d) = warp[0, :2], warp[1, :2]
     crooked = max(abs(b), abs(c), abs(a - d))
     size = start[0, 0]
@@ -227,14 +207,13 @@ def _refine(whole: Pixels, part: Pixels, start: Floats) -> Floats:
 
 
 def _compare(one: Pixels, other: Pixels) -> Alignment:
-    """Correlation of two pictures of one shape, and the largest difference of a block after
-    brightness and contrast were made alike."""
+    """Compare two pictures of one shape after equalising brightness and contrast."""
     a, b = one.astype(np.float32), other.astype(np.float32)
     spread, others = float(a.std()), float(b.std())
     if spread < _FLAT or others < _FLAT:
         return Alignment(-1.0, np.inf)
     a, b = (a - a.mean()) / spread, (b - b.mean()) / others
-    # Blurred: where an edge falls between two pixels differs from copy to copy.
+    # Blurred, because edges fall between other pixels in each copy.
     gap = cv2.GaussianBlur(a - b, (0, 0), 1.0)
     blocks = cv2.resize((gap**2).mean(axis=2), (BLOCKS, BLOCKS), interpolation=cv2.INTER_AREA)
     return Alignment(float((a * b).mean()), float(np.sqrt(blocks.max())))

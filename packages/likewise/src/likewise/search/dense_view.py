@@ -1,6 +1,6 @@
 """A dense space, ready to search: rows compared one by one or along a graph.
 
-What is in memory is a code of a byte a number, and of large spaces nothing else: codes only
+Memory holds codes of one byte a number; the rows of large spaces stay on disk.  Codes only
 nominate, and the rows of the nominees are read from their segments.
 """
 
@@ -16,7 +16,6 @@ from likewise.catalog import segments as seg
 from likewise.catalog.read_write_lock import ReadWriteLock
 from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
-from likewise.errors import CollectionError
 from likewise.spaces.base import Space
 from likewise.spaces.graphs import open_graph
 from likewise.spaces.row_parts import IdPlaces, Ids, RowParts, living
@@ -24,10 +23,10 @@ from likewise_methods.kernels import prefer_numpy
 from likewise_methods.neighbours import HNSW, CompactFlat, Metric, row_scores
 
 EXACT_BEYOND = 1000
-"""Answers longer than this are found by comparing all rows, graph or not."""
+"""Longer answers come from comparing all rows, with or without a graph."""
 
 MAPPED_FROM = 20_000
-"""Sealed rows of a space that are left on disk; fewer are read into memory."""
+"""Sealed rows of a space from which they stay on disk; fewer are read into memory."""
 
 _CHUNK = 8192
 
@@ -41,24 +40,24 @@ class _Covered(NamedTuple):
     ids: Ids
     places: IdPlaces
     at: NDArray[np.int32]
-    """Where the row of each id is among ``rows``; -1 while it was not met."""
+    """Place of the row of each id in ``rows``; -1 if it is not read yet."""
     alive: NDArray[np.bool_]
     rows: RowParts
 
     def numbers(self, images: Ids) -> NDArray[np.int64]:
-        """Numbers in the graph of those pictures that it covers and that are there; else -1."""
+        """Return the numbers of pictures in the graph; -1 for those it lacks."""
         return living(self.places.find(images), self.alive)
 
-    def hold(self, numbers: NDArray[np.int64], first: int) -> None:
-        """The rows of these numbers follow from ``first`` on."""
+    def place(self, numbers: NDArray[np.int64], first: int) -> None:
+        """Record that the rows of these numbers begin at place ``first``."""
         self.at[numbers] = np.arange(first, first + len(numbers))
 
 
 class DenseView:
-    """A dense space, ready to search: higher scores are better for every metric.
+    """One generation of a dense space, ready to search: higher scores are better in every metric.
 
-    Rows that the space's graph covers are found by walking it, the others by comparing all; a
-    picture's score is the same bits whichever way found it (``neighbours.scores``).
+    Rows that the space's graph covers are found by walking it, the others by comparing all; both
+    ways give a picture the same score, bit for bit (``neighbours.row_scores``).
     """
 
     takes_compacted = False
@@ -83,7 +82,7 @@ class DenseView:
         self._places = IdPlaces(self._ids)
         self._flat: CompactFlat | None = None
         self._flat_covered: CompactFlat | None = None
-        # Rows are added in place, and their memory moves: never under a search.
+        # Adding rows moves their memory, which no search may see.
         self._lock = ReadWriteLock()
         self.update(store)
 
@@ -96,7 +95,7 @@ class DenseView:
         return _Covered(graph.walk, graph.ids, IdPlaces(graph.ids), at, alive, rows)
 
     def _open_segments(self, on_disk: bool) -> Ids:
-        """Rows of all segments to where they are searched; ids of those no graph covers."""
+        """Open the rows of all segments; return the ids that no graph covers."""
         ids = [np.zeros(0, np.int64)]
         for name in self.segments:
             if on_disk:
@@ -107,13 +106,14 @@ class DenseView:
             if self._graph is not None:
                 numbers = self._graph.numbers(part.ids)
                 covered = numbers >= 0
-                self._graph.hold(numbers[covered], len(self._graph.rows))
+                self._graph.place(numbers[covered], len(self._graph.rows))
                 self._graph.rows.add_part(part.rows, covered, mapped)
             self._rows.add_part(part.rows, ~covered, mapped)
             ids.append(part.ids[~covered])
         return np.concatenate(ids)
 
     def update(self, store: Store) -> None:
+        """Read rows and removals since the last time."""
         with self._lock.writing():
             self._update(store)
 
@@ -125,7 +125,7 @@ class DenseView:
             if self._graph is not None:
                 numbers = self._graph.numbers(ids)
                 covered = numbers >= 0
-                self._graph.hold(numbers[covered], len(self._graph.rows))
+                self._graph.place(numbers[covered], len(self._graph.rows))
                 self._graph.rows.add(raw[covered])
                 if self._flat_covered is not None:
                     self._flat_covered.add(comparable_rows(self.space, raw[covered]))
@@ -135,20 +135,20 @@ class DenseView:
         dead = store.tombstones(self._last_tombstone)
         if dead:
             gone = np.array([image for _, image in dead], np.int64)
-            self._bury(self._places.find(gone))
+            self._mark_dead(self._places.find(gone))
             if self._graph is not None:
                 numbers = self._graph.numbers(gone)
                 self._graph.alive[numbers[numbers >= 0]] = False
             self._last_tombstone = dead[-1][0]
 
-    def _bury(self, places: NDArray[np.int64]) -> None:
+    def _mark_dead(self, places: NDArray[np.int64]) -> None:
         self._alive[places[places >= 0]] = False
 
     def _append(self, ids: Ids, raw: NDArray[np.float32]) -> None:
         if not len(ids):
             return
-        # Of a picture that is there already, and of one that comes twice, the last row counts.
-        self._bury(self._places.find(ids))
+        # Of several rows of one picture the last counts.
+        self._mark_dead(self._places.find(ids))
         self._ids = np.concatenate([self._ids, ids])
         self._alive = np.concatenate([self._alive, np.zeros(len(ids), bool)])
         self._places.add(ids)
@@ -161,13 +161,11 @@ class DenseView:
         covered = 0 if self._graph is None else int(self._graph.alive.sum())
         return int(self._alive.sum()) + covered
 
-    def search(self, query: Any, k: int, weights: Any = None) -> Hits:
-        """Ids and scores of the k best: cosine, inner product, or minus the distance."""
-        if weights is not None:
-            raise CollectionError(f"space {self.space.name!r} is dense and takes no word weights")
-        row = comparable_rows(self.space, np.asarray(query, np.float32).reshape(1, -1))
+    def search_row(self, row: Any, k: int) -> Hits:
+        """Return ids and scores of the k best: cosine, inner product, or minus the distance."""
+        asked = comparable_rows(self.space, np.asarray(row, np.float32).reshape(1, -1))
         with self._lock.reading():
-            return self._search(row, k)
+            return self._search(asked, k)
 
     def _search(self, row: NDArray[np.float32], k: int) -> Hits:
         parts: list[Hits] = []
@@ -181,7 +179,7 @@ class DenseView:
         return ids[order], found[order]
 
     def _from_uncovered(self, row: NDArray[np.float32], k: int) -> Hits:
-        """The best of the rows that no graph covers; of few, all, as codes take longer to make."""
+        """Find the best rows that no graph covers; few rows are all returned, which is faster."""
         if self._flat is None and prefer_numpy(len(self._rows) * self.space.width):
             places = np.flatnonzero(self._alive)
             values = row_scores(self._rows[places], np.arange(len(places)), row[0], self._metric)
@@ -192,10 +190,10 @@ class DenseView:
         return self._ids[places], values
 
     def _from_graph(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
-        """The best of the rows the graph covers: by a walk, or all compared for a long answer."""
+        """Find the best rows that the graph covers: by a walk, or for large k by comparing all."""
         if k > EXACT_BEYOND:
             return self._from_all_covered(graph, row, k)
-        # A few more: the walk's own values may order the last ones otherwise.
+        # A few more: exact scores may order the last ones differently.
         dead = len(graph.ids) - int(graph.alive.sum())
         walked, _ = graph.walk.search(row, min(k + k // 8 + 4 + dead, len(graph.ids)))
         numbers = walked[0][walked[0] >= 0]
@@ -205,8 +203,7 @@ class DenseView:
         return graph.ids[numbers], values
 
     def _from_all_covered(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
-        # Codes of their own, made when a long answer is first asked for: those of the graph have
-        # one range a column, which proves less.
+        # Codes made when first needed: the graph's codes have one range a column and bound less.
         if self._flat_covered is None:
             self._flat_covered = CompactFlat(self._metric, graph.rows)
         numbers = np.full(len(graph.rows), -1, np.int64)
@@ -216,7 +213,7 @@ class DenseView:
         return graph.ids[numbers[places]], values
 
     def rows_of(self, images: Iterable[int]) -> tuple[list[int], NDArray[np.float32]]:
-        """Those of the pictures that have a row, and their rows, as they are compared."""
+        """Return the pictures that have a row, and their rows as they are compared."""
         asked = np.fromiter(images, np.int64)
         with self._lock.reading():
             places = living(self._places.find(asked), self._alive)
@@ -236,17 +233,14 @@ class DenseView:
             return asked[there].tolist(), made
 
     def row_of(self, image: int) -> Any:
+        """Return a picture's row as it is compared; None if none."""
         found, rows = self.rows_of([image])
         return rows[0] if found else None
 
     def packed_row(self, image: int) -> bytes | None:
-        """The row of a picture as it is compared and as the catalog keeps rows; None if it has
-        none."""
+        """Return a picture's row as it is compared, packed for the catalog; None if none."""
         row = self.row_of(image)
         if row is None:
             return None
         kind = self.space.row_format
         return kind.pack(kind.weighted_row(self.space, row))
-
-    def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
-        return self.search(row, k, weights)

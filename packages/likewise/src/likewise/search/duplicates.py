@@ -10,8 +10,7 @@ from likewise.search.views import Views
 
 
 def with_copies(store: Store, groups: list[list[tuple[int, float]]]) -> list[list[Hit]]:
-    """Groups of (id, score) as hits, a hit a file: files with the same content are one picture and
-    duplicates all the same."""
+    """Turn groups of (id, score) into hits, one per file; files of equal content are duplicates."""
     copies = store.copies()
     met = {image for group in groups for image, _ in group}
     whole = [*groups, *([(image, 1.0)] for image in copies if image not in met)]
@@ -24,7 +23,7 @@ def with_copies(store: Store, groups: list[list[tuple[int, float]]]) -> list[lis
 
 
 def find_duplicates(views: Views, space: str, threshold: float) -> list[list[Hit]]:
-    """Groups of pictures linked by a score of at least ``threshold``, largest group first.
+    """Find groups of pictures linked by a score of at least ``threshold``, largest first.
 
     The score of a hit is its best link inside the group.
     """

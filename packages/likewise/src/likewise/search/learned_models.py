@@ -1,8 +1,8 @@
-"""What a learned model does to vectors, and its files: a metric is a matrix, a map a KernelMap.
+"""Learned models and their files: a metric is a matrix, a map is a ``KernelMap``.
 
-Both take comparable rows of one dense space to rows whose Euclidean distance is the similarity.  A
-model is kept as plain arrays with a checksum; a second file holds the rows of the pictures there
-were, so that opening a collection need not place them again.
+Both turn rows of one dense space into rows whose Euclidean distance is the similarity.  A model is
+stored as plain arrays with a checksum; a second file holds the transformed rows of the pictures it
+was learned with, so that opening a collection does not compute them again.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ S = TypeVar("S", bound=SpaceRow)
 
 
 class Basis:
-    """The directions in which rows differ most: where learning takes place.
+    """The directions in which rows differ most.
 
-    ``matrix`` (directions x width) has orthonormal rows and ``mean`` is the rows' own.
+    ``matrix`` (directions x width) has orthonormal rows; ``mean`` is the mean of the rows.
     """
 
     def __init__(self, mean: Any, matrix: Any) -> None:
@@ -43,7 +43,7 @@ class Basis:
 
     @classmethod
     def fit(cls, rows: Any, most: int) -> Basis:
-        """At most ``most`` directions; those in which nothing differs are left out."""
+        """Compute at most ``most`` directions; those in which nothing differs are left out."""
         X = np.asarray(rows, np.float64)
         mean = X.mean(axis=0)
         width = X.shape[1]
@@ -64,9 +64,9 @@ class Basis:
 
 
 class Metric:
-    """x to L B (x - mean): the learned metric is L'L in the directions B.
+    """Maps x to L B (x - mean): the learned metric is L'L in the directions B.
 
-    Where nothing was learned there are no directions, and x stays as it is (``plain``).
+    Without directions x stays as it is (``plain``).
     """
 
     kind = "metric"
@@ -79,7 +79,7 @@ class Metric:
 
     @classmethod
     def plain(cls, width: int) -> Metric:
-        """The space's own distance, without a matrix of its width squared."""
+        """Return the metric that changes nothing, without a matrix of width squared."""
         none = np.zeros((0, 0))
         return cls(Basis(np.zeros(width), np.zeros((0, width))), none, none)
 
@@ -89,7 +89,7 @@ class Metric:
 
     @property
     def n_ranked(self) -> int:
-        """Columns that count in the ranking."""
+        """The number of columns to rank by."""
         return len(self.components) or self.width
 
     def transform(self, rows: Any) -> Floats32:
@@ -124,9 +124,9 @@ class Metric:
 
 
 class Map:
-    """x to its place: first ``n_ranked`` columns to rank by, then two to draw, where they differ.
+    """Maps x to its place: ``n_ranked`` columns to rank by, then two to draw if they differ.
 
-    Pictures whose place was learned from comparisons stay there (``anchors`` and ``places``).
+    Pictures whose place was learned from comparisons keep it (``anchors`` and ``places``).
     """
 
     kind = "map"
@@ -153,7 +153,7 @@ class Map:
         return made
 
     def drawing_columns(self, rows: Floats32) -> Floats32:
-        """The two columns to draw."""
+        """Return the two columns to draw."""
         return rows[:, self.n_ranked :] if rows.shape[1] > self.n_ranked else rows[:, :2]
 
     def arrays(self) -> dict[str, Any]:
@@ -188,13 +188,13 @@ _KINDS: dict[str, type[Metric] | type[Map]] = {"metric": Metric, "map": Map}
 
 
 class PlacedRow(NamedTuple):
-    """A row of the model's own, so that nobody transforms it a second time."""
+    """A row that the model has transformed already."""
 
     row: Floats32
 
 
 def place_rows(fitted: LearnedModel, ids: Ids, rows: Any) -> Floats32:
-    """Pictures as the model has them: what was learned about them directly, else transformed."""
+    """Transform rows of pictures; those with a learned place keep it."""
     made = fitted.transform(rows)
     if isinstance(fitted, Map) and len(fitted.anchors):
         order = np.argsort(fitted.anchors)
@@ -205,7 +205,7 @@ def place_rows(fitted: LearnedModel, ids: Ids, rows: Any) -> Floats32:
 
 
 def save_model(root: Path, fitted: LearnedModel, ids: Ids, rows: Floats32) -> dict[str, str]:
-    """Write both files, synced; gives their names for the catalog."""
+    """Write both files, synced; return their names for the catalog."""
     private_folder(root / FOLDER)
     stem = f"{FOLDER}/{fitted.kind}-{secrets.token_hex(8)}"
     files = {"model": f"{stem}.lwm", "rows": f"{stem}.rows"}
@@ -216,7 +216,7 @@ def save_model(root: Path, fitted: LearnedModel, ids: Ids, rows: Floats32) -> di
 
 
 def open_model(root: Path, model: Model) -> LearnedModel:
-    """The model of a row of the catalog, checked before it is used."""
+    """Read and check a model."""
     try:
         meta, arrays = open_arrays(root / model.files["model"], _KIND)
         if meta["kind"] != model.kind:
@@ -232,7 +232,7 @@ def open_model(root: Path, model: Model) -> LearnedModel:
 
 
 def open_model_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
-    """Ids and rows of the pictures there were when it was learned."""
+    """Read ids and rows of the pictures that a model was learned with."""
     try:
         _, arrays = open_arrays(root / model.files["rows"], _ROWS)
         ids, rows = arrays["ids"], arrays["rows"]
@@ -247,7 +247,7 @@ def open_model_rows(root: Path, model: Model) -> tuple[Ids, Floats32]:
 
 
 def check_fits(model: Model, space: S | None) -> S:
-    """The space of a model, if it still has the vectors the model was learned with."""
+    """Return the space of a model; refuse one of another generation than the model's."""
     if space is None:
         raise CollectionError(f"{model.kind} {model.name!r} lacks its space {model.space!r}")
     if space.generation != model.generation:
@@ -260,10 +260,10 @@ def check_fits(model: Model, space: S | None) -> S:
 
 
 def check_model_files(root: Path, model: Model, space: SpaceRow | None) -> list[str]:
-    """What is wrong with a model on disk; empty when all is well."""
+    """Return what is wrong with a model on disk; empty if nothing is."""
     try:
         fitted = open_model(root, model)
-        # One that was learned with another generation is out of date, and not damaged.
+        # A model of another generation is outdated, not damaged.
         current = space is not None and space.generation == model.generation
         if space is not None and current and fitted.width != space.width:
             return [

@@ -1,6 +1,6 @@
-"""Rows of a dense space for learning: some of them to learn from, all of them to be placed.
+"""Rows of a dense space for learning: a sample to learn from, and all rows transformed.
 
-A segment at a time, so that a million pictures need the memory of one segment and of the result.
+Segments are read one at a time: a million pictures need the memory of one segment and the result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DISTANCES = 2_048
 
 
 def dense_space(store: Store, name: str | None) -> SpaceRow:
-    """The space to learn in: the one named, else the dense one of lowest ``model_rank``."""
+    """Return the named space to learn in, else the dense one of lowest ``model_rank``."""
     spaces = open_spaces(store)
     usable = [s.name for s in spaces.values() if not s.row_format.is_sparse and s.generation]
     if name is None:
@@ -46,7 +46,7 @@ def dense_space(store: Store, name: str | None) -> SpaceRow:
 
 
 def row_chunks(store: Store, space: SpaceRow) -> Iterator[tuple[Ids, Floats32]]:
-    """(ids, rows as they are compared) of all living pictures."""
+    """Yield (ids, rows as they are compared) of all present pictures."""
     for ids, raw in raw_rows(store, space):
         yield ids, comparable_rows(space, raw)
 
@@ -58,10 +58,10 @@ def sample_rows(
     seed: int,
     avoid: Collection[int] = (),
 ) -> tuple[Ids, Floats32]:
-    """At most ``most`` pictures drawn at random, by id, but for some."""
+    """Draw at most ``most`` pictures at random, ordered by id; never those to ``avoid``."""
     known = np.array(sorted(store.ids() - set(avoid)), np.int64)
     rng = np.random.default_rng(seed)
-    # Some pictures may lack a vector; what is drawn is then a little less.
+    # Some pictures may lack a vector; the sample is then a little smaller.
     if len(known) > most:
         known = np.sort(rng.choice(known, most, replace=False))
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, space.width), np.float32)]
@@ -77,7 +77,7 @@ def sample_rows(
 def place_all(
     store: Store, space: SpaceRow, fitted: LearnedModel, report: Report
 ) -> tuple[Ids, Floats32]:
-    """Ids and rows of the model of all pictures there are now."""
+    """Return ids and transformed rows of all present pictures."""
     columns = fitted.transform(np.zeros((1, space.width), np.float32)).shape[1]
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, columns), np.float32)]
     done, total = 0, store.n_images()
@@ -92,7 +92,7 @@ def place_all(
 
 
 def agreement(rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """For each triplet whether its nearer picture is nearer in these rows; a tie is not."""
+    """Return for each triplet whether its nearer picture is nearer in these rows (no ties)."""
     right = np.zeros(len(triplets), bool)
     for start in range(0, len(triplets), _DISTANCES):
         few = slice(start, start + _DISTANCES)
@@ -102,7 +102,7 @@ def agreement(rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def agreement_plain(space: SpaceRow, rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The same by the space itself, as a search by it would rank."""
+    """Return the same for the space itself, as a search by it would rank."""
     if metric_of(space) != "ip":
         return agreement(rows, triplets)
     a, b, c = (np.asarray(rows[triplets[:, i]], np.float64) for i in range(3))

@@ -1,14 +1,15 @@
-"""Learned models ready to search: every picture's row of the model, kept in step with the catalog.
+"""Learned models, ready to search: one row of the model per picture, up to date with the catalog.
 
-Rows are placed once: those of the pictures there were are read from the model's own file, later
-ones are transformed when they come.  All rows are compared; they are short (128 numbers at most),
-and the best of a million takes some tens of milliseconds.
+Rows of the pictures that a model was learned with are read from its file; later ones are
+transformed once.  A search compares all rows; they are short (128 numbers at most), and the best of
+a million takes some tens of milliseconds.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,15 @@ from likewise.search.learned_models import (
 from likewise.spaces.base import Space
 from likewise.spaces.graphs import dense_rows
 from likewise.spaces.registry import open_spaces
+from likewise_methods.index import DamagedIndex
 from likewise_methods.neighbours import Flat
 
-_TRIES = 4
+_TRIES = 3
+T = TypeVar("T")
 
 
 class ModelView:
-    """One model over the pictures there are now; scores are minus the distance."""
+    """One model over the present pictures; scores are minus the distance."""
 
     idf = None
 
@@ -63,7 +66,7 @@ class ModelView:
         self._last_tombstone = last_tombstone(store)
         self._segments = self._names(store)
         if self._replaceable:
-            # A picture may have got another vector since: nothing kept can be relied on.
+            # The user may have replaced vectors: stored rows may be outdated.
             ids, rows = dense_rows(store, space)
             self._take(ids, place_rows(self.fitted, ids, rows))
             return
@@ -86,7 +89,7 @@ class ModelView:
         self._flat = None
 
     def _fill(self, store: Store, segments: list[str]) -> None:
-        """Rows of pictures that came after the model's own file was written."""
+        """Add rows of pictures that are newer than the model's file."""
         missing = store.ids() - set(self._place)
         if missing:
             fresh = store.vectors(self.space.name, self.space.generation)
@@ -100,7 +103,7 @@ class ModelView:
                 missing -= set(part.ids[here].tolist())
 
     def update(self, store: Store) -> None:
-        """Take in what came and went since the last time."""
+        """Read rows and removals since the last time."""
         with self._lock.writing():
             segments = self._names(store)
             if segments != self._segments and self._replaceable:
@@ -118,7 +121,7 @@ class ModelView:
             if dead:
                 self._last_tombstone = dead[-1][0]
             if segments != self._segments:
-                # A row may have come and been sealed between two looks.
+                # A row may have been added and sealed between two updates.
                 self._fill(store, [name for name in segments if name not in self._segments])
                 self._segments = segments
 
@@ -145,30 +148,21 @@ class ModelView:
         return len(self._place)
 
     def row_of(self, image: int) -> PlacedRow | None:
-        """A picture's row of the model; None if it has none."""
+        """Return a picture's row of the model; None if none."""
         with self._lock.reading():
             at = self._place.get(image)
             return None if at is None else PlacedRow(self._rows[at, : self.fitted.n_ranked])
 
-    def rows_of(self, ids: Ids) -> tuple[Ids, Floats32]:
-        """Those of the ids that have a row, and their rows."""
-        with self._lock.reading():
-            kept = np.array([i for i in ids.tolist() if i in self._place], np.int64)
-            return kept, self._rows[[self._place[i] for i in kept.tolist()]]
-
     def map_points(self) -> tuple[Ids, Floats32]:
-        """Ids of all pictures and where a map draws them, by id."""
+        """Return the ids of all pictures, ascending, and where a map draws them."""
         assert isinstance(self.fitted, Map)
         with self._lock.reading():
             at = np.flatnonzero(self._alive)
             at = at[np.argsort(self._ids[at])]
             return self._ids[at], self.fitted.drawing_columns(self._rows[at])
 
-    def search_row(
-        self, row: Any, k: int, weights: Any = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Ids and scores of the k nearest; ``row`` is one of the space, or :class:`PlacedRow`."""
-        assert weights is None
+    def search_row(self, row: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return ids and scores of the k nearest; ``row`` is of the space, or a PlacedRow."""
         if isinstance(row, PlacedRow):
             asked = row.row
         else:
@@ -186,7 +180,7 @@ class ModelView:
 
 
 class ModelViews:
-    """The views of all models, opened when they are first asked for."""
+    """The views of all models, opened at their first use."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -194,18 +188,13 @@ class ModelViews:
         self._views: dict[str, tuple[int, ModelView]] = {}
 
     def view(self, name: str) -> ModelView:
-        """The up-to-date view of a model; an error where its space has moved on."""
+        """Return the up-to-date view of a model; refuse one learned with another generation."""
+
+        def forget() -> None:
+            self._views.pop(name, None)
+
         with self._lock:
-            for attempt in range(_TRIES):
-                revision = self._store.revision
-                try:
-                    return self._current(name)
-                except (DamagedCollection, FileNotFoundError):
-                    # It may have been learned again, and its old files swept, in between.
-                    self._views.pop(name, None)
-                    if attempt == _TRIES - 1 or self._store.revision == revision:
-                        raise
-            raise AssertionError("unreachable")
+            return retry(self._store, lambda: self._current(name), forget)
 
     def _current(self, name: str) -> ModelView:
         store = self._store
@@ -225,3 +214,19 @@ class ModelViews:
                 view = ModelView(store, row, space)
             self._views[name] = (revision, view)
             return view
+
+
+def retry(store: Store, read: Callable[[], T], forget: Callable[[], None]) -> T:
+    """Read files that a job may replace between reading the catalog and opening them.
+
+    If the catalog has not changed since, the damage is real.
+    """
+    for _ in range(_TRIES):
+        revision = store.revision
+        try:
+            return read()
+        except (DamagedCollection, DamagedIndex, FileNotFoundError):
+            forget()
+            if store.revision == revision:
+                raise
+    return read()

@@ -1,6 +1,6 @@
-"""A sparse space, ready to search: mapped segments and fresh rows under one inverted index.
+"""A sparse space, ready to search: mapped segments and fresh rows in one inverted index.
 
-As long as there are few rows and no segment, all are looked at instead: no kernel is needed then.
+While there are few rows and no segment, a search compares all rows and needs no compiled kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
 class SparseView:
     """One generation of a sparse space, ready to search.
 
-    ``smaller`` names segments that have a copy compacted for a profile, which is then taken.
+    ``smaller`` names segments with a copy compacted for a profile, which is used instead.
     """
 
     takes_compacted = True
@@ -60,8 +60,8 @@ class SparseView:
         self.update(store)
 
     def update(self, store: Store) -> None:
-        """Take in fresh rows and removals since the last time."""
-        # Somebody may ask for the index meanwhile, and so have the few rows moved into it.
+        """Read rows and removals since the last time."""
+        # Another thread may use ``index``, which moves the few rows into it.
         with self._lock:
             self._update(store)
 
@@ -98,7 +98,7 @@ class SparseView:
             self._index_few(self._few)
 
     def _index_few(self, few: FewRows) -> None:
-        """From now on an index answers.  Searches in other threads find the one or the other."""
+        """Move the few rows into an index; searches in other threads use either."""
         if len(few):
             self._fresh.add(few.rows(few.ids), few.ids)
         self._index = InvertedIndex.union([self._fresh])
@@ -106,7 +106,7 @@ class SparseView:
 
     @property
     def index(self) -> InvertedIndex:
-        """The index, for whoever asks more of it than :meth:`search` does."""
+        """The inverted index; few rows are moved into it first."""
         few = self._few
         if few is not None:
             with self._lock:
@@ -115,27 +115,21 @@ class SparseView:
         return self._index
 
     def _rows(self) -> FewRows | InvertedIndex:
-        """What answers."""
         few = self._few
         return self._index if few is None else few
 
     def __len__(self) -> int:
         return len(self._rows())
 
-    def search(self, query: Any, k: int, weights: Any = None) -> Hits:
-        """Ids and scores of the k best; ``query`` is one raw row."""
-        return self.search_row(apply_idf(self.idf, query), k, weights)
-
     def frequency(self) -> tuple[NDArray[np.int64], int]:
-        """In how many pictures each word is, and of how many; frozen with the idf where there is
-        one, counted in the index otherwise."""
+        """Return how many pictures have each word, and how many there are (of the idf if any)."""
         if self.idf is not None:
             return self.idf.df_, self.idf.n_pictures_
         rows = self._rows()
         if self._frequency is None or self._frequency[0] is not rows:
             whole = rows
             if self.smaller:
-                # A compacted copy has forgotten words that pictures still have.
+                # A compacted copy lacks words that pictures still have.
                 full = [seg.open_index(self.root, name) for name in self.segments]
                 for index, copy in zip(full, self._sealed, strict=True):
                     index.remove(index.ids[~copy.contains(index.ids)])
@@ -144,18 +138,18 @@ class SparseView:
         return self._frequency[1], len(rows)
 
     def count_words(self) -> NDArray[np.int64]:
-        """In how many of the pictures that are searched now each word is, up to the last word."""
+        """Count the pictures with each word among those that are searched now."""
         return self._rows().frequencies()
 
     def row_of(self, image: int) -> Any:
-        """The weighted row of a picture of the collection; None if it has none."""
+        """Return a picture's weighted row; None if none."""
         rows = self._rows()
         if not rows.contains(np.array([image]))[0]:
             return None
         return rows.rows([image])
 
     def packed_row(self, image: int) -> bytes | None:
-        """The weighted row of a picture as the catalog keeps rows; None if it has none."""
+        """Return a picture's weighted row, packed for the catalog; None if none."""
         rows = self._rows()
         if not isinstance(rows, FewRows):
             found = self.row_of(image)
@@ -163,17 +157,17 @@ class SparseView:
         return seg.pack_sparse(*rows.row_at(image)) if image in rows.ids else None
 
     def rows_of(self, images: Iterable[int]) -> tuple[list[int], Any]:
-        """Those of the pictures that have a row, and their weighted rows."""
+        """Return the pictures that have a row, and their weighted rows."""
         asked = np.fromiter(images, np.int64)
         rows = self._rows()
         here = asked[rows.contains(asked)]
         return here.tolist(), rows.rows(here)
 
-    def search_row(self, row: Any, k: int, weights: Any = None) -> Hits:
-        """As ``search``, for a row that is weighted already."""
+    def search_row(self, row: Any, k: int) -> Hits:
+        """Return ids and scores of the k best for a weighted row."""
         rows = self._rows()
         k = min(k, len(rows))
         if k == 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        ids, scores = rows.search(row, k, weights)
+        ids, scores = rows.search(row, k)
         return ids[0], scores[0]

@@ -14,15 +14,14 @@ from likewise.catalog.changes import RUNNING, backfill_of
 from likewise.catalog.log_tables import compacted_segments
 from likewise.catalog.segments import DENSE, SPARSE
 from likewise.catalog.store import SPACES_DROPPED, Store
-from likewise.errors import CollectionError, DamagedCollection
+from likewise.errors import CollectionError
 from likewise.search.dense_view import DenseView
 from likewise.search.engine_views import EngineSearch, EngineView
-from likewise.search.model_views import ModelView, ModelViews
+from likewise.search.model_views import ModelView, ModelViews, retry
 from likewise.search.query import PixelsOf, decode_here
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_spaces
-from likewise_methods.index import DamagedIndex
 
 SpaceView = SparseView | DenseView
 SearchView = SpaceView | EngineView
@@ -52,17 +51,12 @@ class Views:
 
     def view(self, name: str, profile: str | None = None) -> SpaceView:
         """Return the up-to-date view of a space, or its copy compacted for a profile."""
+
+        def forget() -> None:
+            self._views = {key: view for key, view in self._views.items() if key[0] != name}
+
         with self._lock:
-            for attempt in range(4):
-                try:
-                    return self._current(name, profile)
-                except (DamagedCollection, DamagedIndex, FileNotFoundError):
-                    # A job may have replaced segments between our look at the catalog and at
-                    # the files; if the catalog did not move, the damage is real.
-                    self._views = {key: v for key, v in self._views.items() if key[0] != name}
-                    if attempt == 3 or self.store.revision == self._revision:
-                        raise
-            raise AssertionError("unreachable")
+            return retry(self.store, lambda: self._current(name, profile), forget)
 
     def _current(self, name: str, profile: str | None) -> SpaceView:
         store = self.store
