@@ -2,10 +2,10 @@
 
 Undo and roll-back never erase; they are lines of the log.  :class:`History` reads them and keeps
 the items in effect: where a later judgement says the opposite of an earlier one about the same
-query and picture, the earlier one loses that picture.  A line that comes or goes changes only the
-lines about its own pairs, which :class:`PairIndex` finds, so an undo in a log of a hundred thousand
-lines reads a handful.  ``digests[n]`` names the first n items, so that a checkpoint fits exactly
-the histories that begin with what it folded.
+query and picture, the earlier one loses that picture.  A line that comes or goes changes only
+judgements of its own query, so an undo in a log of a hundred thousand lines reads a handful.
+``digests[n]`` names the first n items, so that a checkpoint fits exactly the histories that begin
+with what it folded.
 """
 
 from __future__ import annotations
@@ -73,6 +73,23 @@ class Item:
         return repr(fields).encode()
 
 
+@dataclass(frozen=True, order=True)
+class Contradiction:
+    """A judgement that says the opposite of an earlier one about a query and a picture."""
+
+    judgement: int
+    earlier: int
+    picture: int
+
+
+@dataclass
+class Verdicts:
+    """The pictures liked and disliked for one query."""
+
+    liked: set[int] = field(default_factory=set)
+    disliked: set[int] = field(default_factory=set)
+
+
 class History:
     """The items of one profile that count, kept up to date as its log grows.
 
@@ -98,17 +115,18 @@ class History:
         new = entries(self._store, self.profile, self.position, self._upto)
         self._own += new
         self._take_backs |= {entry.number for entry in new if entry.kind == TAKE_BACK}
+        queries: set[int] = set()
         for entry in new:
             if entry.kind in LESSONS:
-                self._add_item(item_of(entry))
+                queries.add(self._add_item(item_of(entry)))
             elif entry.kind == UNDO and entry.body["judgement"] not in self._take_backs:
-                self._remove_item(entry.body["judgement"])
+                queries.add(self._remove_item(entry.body["judgement"]))
             elif entry.kind == TAKE_BACK:
-                for number in entry.body["judgements"]:
-                    self._remove_item(number)
+                queries |= {self._remove_item(number) for number in entry.body["judgements"]}
             else:
                 self._read_again()
                 return
+        self._update_queries(queries)
 
     def _read_again(self) -> None:
         """Rebuild the items from the first line."""
@@ -119,61 +137,37 @@ class History:
         self.items: list[Item] = []
         self._numbers: list[int] = []
         self._digests = [_RULE]
-        self._pairs = PairIndex()
-        # Items of which a part does not count now, as they were logged.
-        self._whole: dict[int, Item] = {}
-        for item in items:
-            self._add_item(item)
+        # Judgements as they were logged, by query and number, oldest first.
+        self._judged: dict[int, dict[int, Item]] = {}
+        self._verdicts: dict[int, Verdicts] = {}
+        self._update_queries({self._add_item(item) for item in items})
 
-    def _add_item(self, item: Item) -> None:
-        """Append an item; earlier ones that it contradicts lose a picture."""
+    def _add_item(self, item: Item) -> int:
+        """Append an item and return its query, which is to be updated."""
         item = replace(item, session=self._session_of(item, len(self.items)))
         self.items.append(item)
         self._numbers.append(item.number)
-        first_changed = len(self.items) - 1
-        if judged := item.judged():
-            pairs, query = self._pairs, item.query
-            liked = {picture for picture in judged if pairs.likes(query, picture)}
-            for picture in judged:
-                likes = picture not in item.disliked
-                for number in pairs.add(item.number, query, picture, likes=likes):
-                    first_changed = min(first_changed, self._drop_picture(number, picture))
-            for picture in judged:
-                if (picture in liked) != pairs.likes(query, picture):
-                    first_changed = min(first_changed, self._update_negatives(query, picture))
-            pairs.add_negatives(item.number, query, dict.fromkeys(item.negatives))
-            # A picture that is liked, before or later, is no negative.
-            for picture in item.negatives:
-                if pairs.likes(query, picture):
-                    self._set_negative(item.number, picture, counts=False)
-        del self._digests[first_changed + 1 :]
+        if item.judged():
+            self._judged.setdefault(item.query, {})[item.number] = item
+        return item.query
 
-    def _remove_item(self, number: int) -> None:
-        """Take back an item, if it counts; what it contradicted counts again.
+    def _remove_item(self, number: int) -> int:
+        """Remove an item and return its query, which is to be updated (0: it did not count).
 
         Sessions of later items change if it joined two.
         """
         at = self._place(number)
-        if at == len(self.items) or self._numbers[at] != number:
-            return
-        item = self._whole.pop(number, self.items[at])
-        del self.items[at], self._numbers[at]
-        first_changed = at
-        if judged := item.judged():
-            pairs, query = self._pairs, item.query
-            pairs.remove_negatives(number, query, dict.fromkeys(item.negatives))
-            for picture in judged:
-                liked = pairs.likes(query, picture)
-                for one in pairs.remove(number, query, picture):
-                    first_changed = min(first_changed, self._restore_picture(one, picture))
-                if liked != pairs.likes(query, picture):
-                    first_changed = min(first_changed, self._update_negatives(query, picture))
-        del self._digests[first_changed + 1 :]
+        if self._numbers[at : at + 1] != [number]:
+            return 0
+        item = self.items.pop(at)
+        del self._numbers[at], self._digests[at + 1 :]
+        self._judged.get(item.query, {}).pop(number, None)
         for place in range(at, len(self.items)):
             session = self._session_of(self.items[place], place)
             if session == self.items[place].session:
                 break
             self.items[place] = replace(self.items[place], session=session)
+        return item.query
 
     def _place(self, number: int) -> int:
         """Return the index of an item, or where it would be inserted."""
@@ -184,45 +178,38 @@ class History:
         last = self.items[place - 1] if place else None
         return last.session if last and item.at - last.at < SESSION_GAP else item.number
 
-    def _drop_picture(self, number: int, picture: int) -> int:
-        """Drop a picture from an item, because a later one contradicts it; return its place."""
-        at = self._place(number)
-        item = self.items[at]
-        self._whole.setdefault(number, item)
-        self.items[at] = replace(
-            item,
-            liked=tuple(p for p in item.liked if p != picture),
-            disliked=tuple(p for p in item.disliked if p != picture),
-        )
-        return at
+    def _update_queries(self, queries: Iterable[int]) -> None:
+        """Recompute which parts of the judgements of some queries count.
 
-    def _restore_picture(self, number: int, picture: int) -> int:
-        """Restore a picture that nothing contradicts any more; return the item's place."""
-        at = self._place(number)
-        item, whole = self.items[at], self._whole[number]
-        self.items[at] = replace(
-            item,
-            liked=tuple(p for p in whole.liked if p == picture or p in item.liked),
-            disliked=tuple(p for p in whole.disliked if p == picture or p in item.disliked),
-        )
-        return at
-
-    def _update_negatives(self, query: int, picture: int) -> int:
-        """Drop or restore a negative whose like changed; return the first place it changes."""
-        counts = not self._pairs.likes(query, picture)
-        numbers = self._pairs.negatives(query, picture)
-        places = [self._set_negative(number, picture, counts=counts) for number in numbers]
-        return min(places, default=len(self.items))
-
-    def _set_negative(self, number: int, picture: int, *, counts: bool) -> int:
-        """Set whether a negative of an item counts; return the item's place."""
-        at = self._place(number)
-        item = self.items[at]
-        whole = self._whole.setdefault(number, item)
-        kept = {*item.negatives, picture} if counts else {*item.negatives} - {picture}
-        left = tuple(p for p in whole.negatives if p in kept)
-        self.items[at] = replace(item, negatives=left)
-        return at
+        The newest verdicts on a picture that agree count, and none before them.  A picture that is
+        liked, before or later, is no negative.
+        """
+        for query in queries:
+            judged = self._judged.get(query, {})
+            newest: dict[int, bool] = {}
+            contradicted: set[int] = set()
+            dropped: dict[int, set[int]] = {}
+            for number, item in reversed(judged.items()):
+                for picture in item.judged():
+                    likes = picture not in item.disliked
+                    if newest.setdefault(picture, likes) != likes:
+                        contradicted.add(picture)
+                    if picture in contradicted:
+                        dropped.setdefault(number, set()).add(picture)
+            liked = {picture for picture, likes in newest.items() if likes}
+            self._verdicts[query] = Verdicts(liked, newest.keys() - liked)
+            for number, item in judged.items():
+                gone, at = dropped.get(number, set()), self._place(number)
+                counts = replace(
+                    item,
+                    session=self.items[at].session,
+                    liked=tuple(p for p in item.liked if p not in gone),
+                    disliked=tuple(p for p in item.disliked if p not in gone),
+                    negatives=tuple(p for p in item.negatives if p not in liked),
+                )
+                if counts != self.items[at]:
+                    self.items[at] = counts
+                    del self._digests[at + 1 :]
 
     @property
     def digests(self) -> list[bytes]:
@@ -235,21 +222,29 @@ class History:
     @property
     def contradictions(self) -> list[Contradiction]:
         """Every contradiction among the items, in the order they were made."""
-        return self._pairs.contradictions()
+        return sorted(one for query in self._judged for one in self._contradictions_of(query))
 
     def contradicted_by(self, number: int) -> list[int]:
         """Return the earlier items that an item contradicts, at least in part."""
-        item = self._whole.get(number) or self._item(number)
-        if item is None:
-            return []
-        found = (
-            self._pairs.contradicted_by(number, item.query, picture) for picture in item.judged()
-        )
-        return sorted(set().union(*found))
+        item = self._item(number)
+        found = () if item is None else self._contradictions_of(item.query)
+        return sorted({one.earlier for one in found if one.judgement == number})
+
+    def _contradictions_of(self, query: int) -> Iterator[Contradiction]:
+        agreeing: dict[int, list[tuple[int, bool]]] = {}
+        for number, item in self._judged.get(query, {}).items():
+            for picture in item.judged():
+                likes = picture not in item.disliked
+                run = agreeing.setdefault(picture, [])
+                if run and run[-1][1] != likes:
+                    yield from (Contradiction(number, earlier, picture) for earlier, _ in run)
+                    run.clear()
+                run.append((number, likes))
 
     def verdicts(self, query: int) -> Verdicts:
-        """Return the pictures liked and disliked for a query."""
-        return self._pairs.verdicts(query)
+        """Return a copy of the pictures liked and disliked for a query."""
+        found = self._verdicts.get(query, Verdicts())
+        return Verdicts(set(found.liked), set(found.disliked))
 
     def _item(self, number: int) -> Item | None:
         at = self._place(number)
@@ -358,131 +353,3 @@ def _merged_items(
     return lambda entry: _items_at(
         store, known, str(entry.body["profile"]), int(entry.body["position"])
     )
-
-
-# -- verdicts about pairs of a query and a picture ------------------------------------------
-
-
-@dataclass(frozen=True, order=True)
-class Contradiction:
-    """A judgement that says the opposite of an earlier one about a query and a picture."""
-
-    judgement: int
-    earlier: int
-    picture: int
-
-
-@dataclass
-class Verdicts:
-    """The pictures liked and disliked for one query."""
-
-    liked: set[int] = field(default_factory=set)
-    disliked: set[int] = field(default_factory=set)
-
-
-class PairIndex:
-    """The verdicts about each (query, picture), with the lines they come from.
-
-    The newest verdicts that agree count.  The first of them contradicts the run of agreeing ones
-    before it, and so on back to the first.
-    """
-
-    def __init__(self) -> None:
-        # Lines with a verdict on a pair, oldest first; a dislike is a negative number.
-        self._lines: dict[tuple[int, int], list[int]] = {}
-        self._negatives: dict[tuple[int, int], list[int]] = {}
-        self._verdicts: dict[int, Verdicts] = {}
-
-    def add(self, number: int, query: int, picture: int, *, likes: bool) -> list[int]:
-        """Add the verdict of the newest line; return the lines it contradicts."""
-        lines = self._lines.setdefault((query, picture), [])
-        line = number if likes else -number
-        contradicted = _last_agreeing(lines) if lines and not _agree(lines[-1], line) else []
-        lines.append(line)
-        self._update_verdicts(query, picture, lines)
-        return [abs(one) for one in contradicted]
-
-    def remove(self, number: int, query: int, picture: int) -> list[int]:
-        """Remove the verdict of a line; return the lines whose verdict counts again."""
-        lines = self._lines[query, picture]
-        before = set(_last_agreeing(lines))
-        lines.remove(number if number in lines else -number)
-        now = _last_agreeing(lines)
-        self._update_verdicts(query, picture, lines)
-        if not lines:
-            del self._lines[query, picture]
-        return [abs(one) for one in now if one not in before]
-
-    def _update_verdicts(self, query: int, picture: int, lines: Sequence[int]) -> None:
-        verdicts = self._verdicts.setdefault(query, Verdicts())
-        verdicts.liked.discard(picture)
-        verdicts.disliked.discard(picture)
-        if lines:
-            (verdicts.liked if lines[-1] > 0 else verdicts.disliked).add(picture)
-        elif not (verdicts.liked or verdicts.disliked):
-            del self._verdicts[query]
-
-    def add_negatives(self, number: int, query: int, pictures: Iterable[int]) -> None:
-        """Add the negatives of a line."""
-        for picture in pictures:
-            self._negatives.setdefault((query, picture), []).append(number)
-
-    def remove_negatives(self, number: int, query: int, pictures: Iterable[int]) -> None:
-        """Remove the negatives of a line."""
-        for picture in pictures:
-            left = self._negatives[query, picture]
-            left.remove(number)
-            if not left:
-                del self._negatives[query, picture]
-
-    def negatives(self, query: int, picture: int) -> Sequence[int]:
-        """Return the lines that have a picture as a negative, whether or not it counts."""
-        return self._negatives.get((query, picture), ())
-
-    def likes(self, query: int, picture: int) -> bool:
-        """Return whether the newest verdict about a pair is a like."""
-        verdicts = self._verdicts.get(query)
-        return verdicts is not None and picture in verdicts.liked
-
-    def verdicts(self, query: int) -> Verdicts:
-        """Return a copy of the verdicts about a query."""
-        found = self._verdicts.get(query, Verdicts())
-        return Verdicts(set(found.liked), set(found.disliked))
-
-    def contradicted_by(self, number: int, query: int, picture: int) -> list[int]:
-        """Return the earlier lines that a line contradicts about a pair."""
-        lines = self._lines[query, picture]
-        at = lines.index(number if number in lines else -number)
-        if not at or _agree(lines[at - 1], lines[at]):
-            return []
-        return [abs(one) for one in _last_agreeing(lines[:at])]
-
-    def contradictions(self) -> list[Contradiction]:
-        """Return every contradiction, in the order they were made."""
-        return sorted(
-            Contradiction(line, earlier, picture)
-            for (_, picture), lines in self._lines.items()
-            for line, earlier in _disagreements(lines)
-        )
-
-
-def _agree(one: int, other: int) -> bool:
-    return (one > 0) == (other > 0)
-
-
-def _last_agreeing(lines: Sequence[int]) -> list[int]:
-    """Return the newest lines with the same verdict, oldest first."""
-    start = len(lines)
-    while start and _agree(lines[start - 1], lines[-1]):
-        start -= 1
-    return list(lines[start:])
-
-
-def _disagreements(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Yield (line, earlier line it contradicts)."""
-    agreeing: list[int] = []
-    for line in lines:
-        if agreeing and not _agree(agreeing[-1], line):
-            yield from ((abs(line), abs(earlier)) for earlier in agreeing)
-            agreeing = []
-        agreeing.append(line)
