@@ -1,4 +1,4 @@
-"""Words entering at one threshold, beside the readable version of the same steps."""
+"""Words entering at one threshold, lane_at the readable version of the same steps."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def test_nothing_above_the_threshold() -> None:
     assert not status.any()
 
 
-def test_a_copy_of_a_word_is_never_entered_twice_and_dependence_is_told() -> None:
+def test_a_copy_of_a_word_is_never_entered_twice_and_dependence_is_reported() -> None:
     """A copy stays at the threshold with its original; a word between two others may be wanted by
-    rounding alone, and is then left to those who can tell."""
+    rounding alone, and is then left to other methods."""
     words = unit_words(K, D, 1.0, 0)
     X = np.abs(np.random.default_rng(1).standard_normal((N, D)))
     single, first = coded(words, X, np.float64)

@@ -124,14 +124,14 @@ def test_training_lowers_the_objective(method: str) -> None:
     codes = np.where(rng.random((2, 400, 6)) < 0.3, rng.random((2, 400, 6)), 0)
     X = np.hstack([codes[i] @ truth[i] for i in range(2)]) + 0.01 * rng.standard_normal((400, 16))
     X[:5] = 0
-    told: list[float] = []
+    reported: list[float] = []
     coder = ProductSparseCoder(
         6, alpha=0.05, method=method, random_state=3, n_iter=12,
-        progress=lambda done, rounds, value: told.append(value),
+        progress=lambda done, rounds, value: reported.append(value),
     ).fit(X)  # fmt: skip
-    assert told == coder.history_
-    assert len(told) == 12
-    assert told[-1] < 0.6 * told[0]
+    assert reported == coder.history_
+    assert len(reported) == 12
+    assert reported[-1] < 0.6 * reported[0]
     for book in coder.codebooks_:
         np.testing.assert_allclose(np.linalg.norm(book, axis=1), np.sqrt(0.5))
     again = ProductSparseCoder(6, alpha=0.05, method=method, random_state=3, n_iter=12).fit(X)

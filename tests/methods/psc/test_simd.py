@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from likewise_methods.psc.solver.simd import (
     BYTES,
     below,
-    beside,
     broadcast,
     count_up,
     if_less,
     if_same,
     label,
     labels,
+    lane_at,
     lanes,
     least,
     load,
@@ -51,7 +51,7 @@ def _everything(A, out):  # type: ignore[no-untyped-def]
     store(out, (4, 1), if_less(a, b, places, two))
     store(out, (5, 1), if_same(places, broadcast(A, 7.0), a, b))
     small = least(a)
-    return lanes(A), peek(A, (2, 4)), total(a), small, most(a), beside(a, small, places)
+    return lanes(A), peek(A, (2, 4)), total(a), small, most(a), lane_at(a, small, places)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -374,19 +374,19 @@ def test_float32_rows_need_no_float64_copy() -> None:
     )
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     X = rows()
     graph, said = knn_graph(X, K), as_constraints(some_labels(), None, N)
-    told: list[tuple[str, int, int]] = []
+    reported: list[tuple[str, int, int]] = []
 
     def note(what: str, done: int, of: int) -> None:
-        told.append((what, done, of))
+        reported.append((what, done, of))
 
     scatter(X, said, graph, 0.5, 0.0, method="matrix-free", progress=note)
-    assert told[-1][1] == told[-1][2] == X.shape[1]
-    told.clear()
+    assert reported[-1][1] == reported[-1][2] == X.shape[1]
+    reported.clear()
     scatter(X, said, graph, 0.5, 0.01, method="push", progress=note)
-    assert {what for what, _, _ in told} == {
+    assert {what for what, _, _ in reported} == {
         "finding neighbourhoods", "looking back", "classes", "classes: neighbourhoods",
     }  # fmt: skip
 

@@ -171,7 +171,7 @@ def test_it_learns_something_from_few_labels() -> None:
         assert clone(model).fit(X, known).score(X, y) > plain + 0.1, model
 
 
-def test_dissimilar_pairs_weigh_what_they_are_told() -> None:
+def test_dissimilar_pairs_weigh_what_was_asked() -> None:
     X, known, _ = drawn()
     plain, even = S3ML(dissimilar=None).fit(X, known), S3ML(dissimilar=1).fit(X, known)
     assert plain.report_.minus == 1
@@ -180,7 +180,7 @@ def test_dissimilar_pairs_weigh_what_they_are_told() -> None:
 
 
 def many_dissimilar(n: int = 400) -> tuple[Any, Any, Any]:
-    """Two kinds that one feature tells apart; 10 similar pairs and 200 dissimilar ones.
+    """Two kinds that one feature separates; 10 similar pairs and 200 dissimilar ones.
 
     The rows lie in tight groups of ten, so that what spreads does not thin out.
     """
@@ -261,13 +261,13 @@ def test_nothing_to_learn_from_keeps_the_prior(model: LearnedMetric) -> None:
 
 def test_the_prior_kept_is_the_one_asked_for() -> None:
     X, _, _ = drawn()
-    nobody = np.full(len(X), -1)
-    np.testing.assert_array_equal(S3ML(prior="identity").fit(X, nobody).metric_, np.eye(4))
+    unlabelled = np.full(len(X), -1)
+    np.testing.assert_array_equal(S3ML(prior="identity").fit(X, unlabelled).metric_, np.eye(4))
     np.testing.assert_allclose(
-        S3ML(prior="covariance").fit(X, nobody).metric_, Mahalanobis().fit(X).metric_
+        S3ML(prior="covariance").fit(X, unlabelled).metric_, Mahalanobis().fit(X).metric_
     )
     np.testing.assert_allclose(
-        S3ML(prior="variance").fit(X, nobody).metric_, np.diag(1 / X.var(axis=0))
+        S3ML(prior="variance").fit(X, unlabelled).metric_, np.diag(1 / X.var(axis=0))
     )
 
 
@@ -412,7 +412,7 @@ def test_an_inverse_that_did_not_end_is_reported() -> None:
         S3ML(max_iter=0).fit(X, y)
 
 
-def test_labels_may_be_texts_beside_the_number_minus_one() -> None:
+def test_labels_may_be_texts_with_the_number_minus_one() -> None:
     X, known, _ = drawn()
     names = np.array(["setosa", "versicolor", "virginica", -1], object)[known]
     np.testing.assert_array_equal(S3ML().fit(X, names).metric_, S3ML().fit(X, known).metric_)
@@ -429,7 +429,7 @@ def test_labels_may_be_texts_beside_the_number_minus_one() -> None:
         (np.array(["a", float("nan"), -1], object), "label 1 is nan"),
     ],
 )
-def test_labels_that_cannot_be_told_apart_are_refused(labels: Any, match: str) -> None:
+def test_labels_that_cannot_be_compared_are_refused(labels: Any, match: str) -> None:
     with pytest.raises(InvalidInput, match=match):
         S3ML().fit(np.arange(6.0).reshape(3, 2), labels)
 

@@ -84,7 +84,7 @@ def proved(S: Any, l1: float, found: SparseInverse, diagonal: bool = True) -> fl
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("diagonal", [True, False])
 def test_the_gap_can_be_computed_again(method: str, diagonal: bool) -> None:
-    """The dual point is returned: nobody has to believe the certificate."""
+    """The dual point is returned, so the certificate can be checked."""
     for S, l1 in (
         (covariance(20, 60, seed=3), 0.1),
         # Blocks of one, of two, and larger.
@@ -193,7 +193,7 @@ def test_indefinite_but_bounded() -> None:
         assert objective(S, found.precision, l1) == pytest.approx(bound, abs=1e-6)
 
 
-def test_bounded_only_newton_can_tell() -> None:
+def test_bounded_only_newton_finds() -> None:
     """Neither a quick proof of a minimum nor one against it; the engines still agree."""
     S = np.array([[0.2, 1.1, -1.3], [1.1, 0.3, 1.2], [-1.3, 1.2, 0.25]])
     values = [sparse_inverse_covariance(S, 0.85, tol=1e-8, method=m).objective for m in METHODS]

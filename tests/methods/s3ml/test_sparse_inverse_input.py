@@ -62,7 +62,7 @@ def test_what_lies_beyond_float64_is_said() -> None:
     S = np.cov(np.random.default_rng(0).standard_normal((6, 40)))
     with pytest.raises(InvalidInput, match="too far from 1 for smoothing; multiply S and l1"):
         sparse_inverse_covariance(1e-200 * S, 1e-202, smoothing=0.1)
-    # What has no minimum is told in the units in which that was found.
+    # That there is no minimum is reported in the units in which it was found.
     S[0, 1] = S[1, 0] = 5.0
     S[0, 2] = S[2, 0] = 0.5
     with pytest.raises(InvalidInput, match=r"no minimum exists.*S and l1 as divided by"):

@@ -98,7 +98,7 @@ def test_what_does_not_get_there_goes_to_an_engine(monkeypatch: pytest.MonkeyPat
         return solve(*given)
 
     monkeypatch.setattr(sparse_inverse, "_solve", noted)
-    # Gaps below rounding cannot be reached; what is found is as good as float64 tells.
+    # Gaps below rounding cannot be reached; the result is as good as float64 allows.
     found = sparse_inverse_covariance(S, 0.1, tol=1e-18, max_iter=30)
     assert len(asked) == 1
     assert found.gap < 1e-10

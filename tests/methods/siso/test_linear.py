@@ -139,7 +139,7 @@ def test_edges() -> None:
 
 
 def test_a_tag_taken_away_is_a_picture_against_it() -> None:
-    """Rejecting a tag of a tagged picture lowers the tag there and beside it, not elsewhere."""
+    """Rejecting a tag of a tagged picture lowers the tag there and nearby only."""
     X, Y = pictures(90, 10, 3, seed=4)
     Y[:, 2] = Y[:, 0]
     model = LinearAnnotator().fit(X, Y)

@@ -48,7 +48,7 @@ REASONS = {
     "check_estimator_sparse_matrix": ZEROS,
     "check_transformer_general": "there is no fit_transform; the class says why",
     "check_transformer_data_not_an_array": "there is no fit_transform; the class says why",
-    "check_dict_unchanged": "gap_ and codes_ tell about the last call",
+    "check_dict_unchanged": "gap_ and codes_ describe the last call",
 }
 
 

@@ -1,12 +1,13 @@
-"""Codebooks for sparse coding: codes and words in turn (Lee et al. 2007; Ge et al. 2014).
+"""Codebooks for sparse coding: training, and checks of those given.
 
-A round codes all training rows with the words at hand, then solves for each part
+Training alternates codes and words (Lee et al. 2007; Ge et al. 2014).  A round codes all training
+rows with the current words, then solves for each part
 
     min over A of |X - U A|_F^2  subject to |a_j| <= c for every word (row) a_j of A,
 
 a convex problem (docs/methods/psc.md, (15)), by exact minimisation over one word after another
-until none moves; words are then scaled to norm c = 1/sqrt(m) exactly, as the constraint of the
-paper is an equality.  Words that no code uses become the worst coded rows.
+until none moves.  Words are then scaled to norm c = 1/sqrt(m), as the paper's constraint is an
+equality.  Words that no code uses are replaced by the worst coded rows.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def train(
     random_state: int | np.random.Generator | None,
     report: Report | None = None,
 ) -> tuple[list[Floats], list[float]]:
-    """Sub-codebooks for the parts, and the mean objective before each round's new words.
+    """Train sub-codebooks; return them and the mean objective before each round's new words.
 
-    ``coding(codebooks, parts)`` gives CSR codes (rows, n_words) of each part.
+    ``coding(codebooks, parts)`` returns CSR codes (rows, n_words) of each part.
     """
     rng = generator(random_state)
     m, n = len(parts), len(parts[0])
@@ -63,7 +64,7 @@ def train(
 
 
 def first_words(X: NDArray[Any], n_words: int, norm: float, rng: np.random.Generator) -> Floats:
-    """Rows drawn at random, scaled; zero rows are of no use, random directions fill the rest."""
+    """Return random rows, scaled; random directions fill up where too few rows are non-zero."""
     lengths = np.linalg.norm(X, axis=1)
     useful = np.flatnonzero(lengths > 0)
     chosen = rng.permutation(useful)[:n_words]
@@ -81,7 +82,7 @@ def new_words(
     errors: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    """The words that fit ``codes`` best, all of length ``norm``; unused ones from bad rows."""
+    """Return the words of length ``norm`` that fit ``codes`` best; unused ones from bad rows."""
     wanted = np.asarray(codes.T @ X, np.float64)
     use = sp.csr_array(codes.T @ codes)
     words = words.copy()
@@ -98,14 +99,15 @@ def new_words(
 def _seeds(
     X: NDArray[Any], count: int, norm: float, errors: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Badly coded rows, drawn from twice as many of the worst, so that not all are alike."""
+    """Return badly coded rows, drawn from twice as many of the worst so that not all are alike."""
     worst = np.argsort(-errors, kind="stable")[: 2 * count]
     return first_words(X[rng.permutation(worst)[:count]], count, norm, rng)
 
 
 @kernel
 def constrained_words(ends, ids, values, wanted, words, norm, sweeps, settled):  # type: ignore[no-untyped-def]
-    """Minimise over each word in turn, within the ball of radius ``norm``, until none moves much.
+    """Minimise over each word in turn, within the ball of radius ``norm``, until none moves
+    much.
 
     With S = U'U (CSR) and T = U'X: a_j <- projection of a_j + (T_j - S_j A) / S_jj.
     """
@@ -140,12 +142,12 @@ def constrained_words(ends, ids, values, wanted, words, norm, sweeps, settled): 
             break
 
 
-# How far a word's norm may be from what is expected, as a share of it.
+# Largest relative error of a word's norm.
 _NORM = 1e-4
 
 
 def as_words(words: Any, name: str, norm: float) -> NDArray[np.float64]:
-    """Words as float64 rows of the norm expected."""
+    """Return words as float64 rows of the expected norm."""
     found = finite_rows(words, name).astype(np.float64)
     if not len(found):
         raise InvalidInput(f"{name} has no words; at least 1 expected")

@@ -1,8 +1,8 @@
-"""How far a non-negative sparse code is from the optimum at most, without forming the codebook.
+"""The objective of non-negative sparse coding and its duality gap, without forming the codebook.
 
 For ||x - A y||^2 + alpha |y|_1 over y >= 0 with residual r, the point c r is feasible for the dual
-where c 2 A'r <= alpha, and its value is 2 c r'x - c^2 |r|^2.  Of a product codebook the largest
-entry of A'r is the sum over the parts of their largest, so nothing of size k^m is needed
+where c 2 A'r <= alpha, and its value is 2 c r'x - c^2 |r|^2.  For a product codebook the largest
+entry of A'r is the sum over the parts of their largest, so nothing of size k^m is formed
 (docs/methods/psc.md, (14)).
 """
 
@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-# Rows at a time: their correlations with all words are formed.
+# Rows whose correlations with all words are formed at a time.
 _ROWS = 1024
 
 
 def certify(
     parts: Sequence[NDArray[Any]], codes: Sequence[Any], codebooks: Sequence[Floats], alpha: float
 ) -> tuple[Floats, Floats]:
-    """Objective and duality gap of every row, in float64.
+    """Return objective and duality gap of every row, in float64.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def certify(
     Returns
     -------
     objective, gap : array of shape (n,)
-        And how far the objective is above the optimum at most.
+        The objective, and how far it is above the optimum at most.
 
     See Also
     --------
-    product_codes : gives the codes.
+    product_codes : returns such codes.
 
     References
     ----------
@@ -72,27 +72,7 @@ def certify(
 def objectives(
     parts: Sequence[NDArray[Any]], codes: Sequence[Any], codebooks: Sequence[Floats], alpha: float
 ) -> Floats:
-    """The objective alone.
-
-    Parameters
-    ----------
-    parts : m arrays of shape (n, d_i)
-        The parts of the vectors.
-    codes : m CSR matrices of shape (n, k)
-        Marginals.
-    codebooks : m arrays of shape (k, d_i)
-        Words, one a row.
-    alpha : float
-        The weight of the code's sum.
-
-    Returns
-    -------
-    array of shape (n,)
-
-    See Also
-    --------
-    certify : and how far it is from the optimum.
-    """
+    """Return the objective of every row; parameters as for ``certify``."""
     mass = np.asarray(codes[0].sum(axis=1), np.float64).ravel()
     found: Floats = alpha * mass
     for part, code, words in zip(parts, codes, codebooks, strict=True):

@@ -1,8 +1,12 @@
-"""How a descriptor is cut into parts (Ge et al. 2014): which columns go where.
+"""Product sparse coding: sparse codes over k^m words at the cost of m codebooks of k words.
+
+A word of the product codebook is one word of each of m sub-codebooks, side by side (Ge, He and Sun
+2014).  The optimal code depends only on its marginals, and those are found from the m parts of a
+vector (``solver/product_paths.py``).  "exact" takes any vector and any m.
 
 SIFT is a grid of 4 rows by 4 columns of cells with 8 orientations each, orientations running
-fastest.  "horizontal" and "vertical" cut the grid by a horizontal or a vertical line, "structural"
-parts the orientations; "contiguous" takes neighbouring columns of any vector, SIFT or not.
+fastest.  The splits "horizontal" and "vertical" cut the grid by a horizontal or vertical line,
+"structural" divides the orientations, and "contiguous" takes neighbouring columns of any vector.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ _OF = {"horizontal": "rows of cells", "vertical": "columns of cells", "structura
 
 
 def columns(width: int, m: int, split: str) -> list[NDArray[np.int64]]:
-    """Column numbers of the m parts of vectors with ``width`` columns."""
+    """Return the column numbers of the m parts of vectors with ``width`` columns."""
     one_of(split, "split", SPLITS)
     everything = np.arange(width)
     if split == "contiguous":
@@ -55,21 +59,21 @@ def columns(width: int, m: int, split: str) -> list[NDArray[np.int64]]:
 
 
 def columns_of(widths: list[int]) -> list[NDArray[np.int64]]:
-    """Neighbouring columns, as many for each part as its words have."""
+    """Return neighbouring columns, as many for each part as its words have."""
     ends = np.cumsum(widths)
     return np.split(np.arange(ends[-1]), ends[:-1])
 
 
 Floats = NDArray[np.float64]
-# Rows at a time where dense reconstructions are formed.
+# Rows of which dense reconstructions are formed at a time.
 _ROWS = 4096
 
 
 class ProductSparseCoder(Transformer):
-    """Non-negative sparse codes over a product codebook: for each row x the minimum over y >= 0 of
-    ||x - A y||^2 + alpha |y|_1, A having the k^m products of words as columns.
+    """Non-negative sparse codes over a product codebook.
 
-    Rows are coded as they are given; alpha = 0.3 is meant for rows of unit norm.
+    For each row x the minimum over y >= 0 of ||x - A y||^2 + alpha |y|_1, where the columns of A
+    are the k^m products of words.  Rows are not scaled; alpha = 0.3 suits rows of unit norm.
 
     Parameters
     ----------
@@ -80,18 +84,18 @@ class ProductSparseCoder(Transformer):
     alpha : float, default=0.3
         Weight of the code's sum; above 0.
     method : {"approximate", "exact", "iterative"}, default="approximate"
-        "exact" is the optimum, "approximate" codes every part by itself at alpha / m (APSC), and
+        "exact" is the optimum, "approximate" codes every part separately at alpha / m (APSC), and
         "iterative" bisects the thresholds of two parts within (0, alpha) (IPSC).
     mass : {"geometric", "optimal"}, default="geometric"
-        The mass of a code from parts whose masses differ: their geometric mean as in the paper, or
-        the best for the directions found (never worse).
+        The mass of a code whose parts differ in mass: their geometric mean as in the paper, or the
+        best for the directions found (never worse).
     split : {"contiguous", "horizontal", "vertical", "structural"}, default="contiguous"
-        Which columns make a part: "contiguous" for any vector; of SIFT's 4 x 4 cells and 8
+        Which columns form a part: "contiguous" for any vector; for SIFT's 4 x 4 cells and 8
         orientations "horizontal" (upper and lower cells), "vertical" (left and right), "structural"
         (orientations).
     codebooks : m arrays of shape (n_words, columns of the part), optional
-        Words of norm 1 / sqrt(m), one a row; ``fit`` is then unnecessary and trains nothing, but
-        it saves every call the preparation.  "contiguous" parts may then have different widths.
+        Words of norm 1 / sqrt(m), one a row.  ``fit`` is then optional: it trains nothing and saves
+        later calls the preparation.  "contiguous" parts may then have different widths.
     random_state : int, Generator or None, default=None
         Draws the first words and new seeds in ``fit``.
     n_iter : int, default=15
@@ -114,7 +118,7 @@ class ProductSparseCoder(Transformer):
 
     See Also
     --------
-    SparseCoder : the same over a codebook that is written out.
+    SparseCoder : the same over one explicit codebook.
     likewise_methods.psc.product_codes : the solver by itself.
     likewise_methods.coding.SpatialPyramid : pools codes by region.
 
@@ -171,7 +175,7 @@ class ProductSparseCoder(Transformer):
         X : array of shape (n, columns)
             Rows.
         y : object, optional
-            Not looked at.
+            Not used.
 
         Returns
         -------
@@ -205,7 +209,7 @@ class ProductSparseCoder(Transformer):
         return self
 
     def marginals(self, X: ArrayLike) -> list[Any]:
-        """The marginals of the codes that ``transform`` returns, which are never written out.
+        """Return the marginals of the codes of ``transform``, without forming the codes.
 
         Parameters
         ----------
@@ -220,7 +224,7 @@ class ProductSparseCoder(Transformer):
         return [_as(one, X.dtype) for one in self._marginals(paths, parts)]
 
     def transform(self, X: ArrayLike) -> Any:
-        """Codes; word (j1, ..., jm) in C order, j1 k + j2 for two.
+        """Return codes; word (j1, ..., jm) in C order, j1 k + j2 for two.
 
         Parameters
         ----------
@@ -244,13 +248,13 @@ class ProductSparseCoder(Transformer):
         return _as(sp.csr_array((values, ids, ends), (len(X), k**m)), X.dtype)
 
     def objective(self, X: ArrayLike) -> Floats:
-        """||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
+        """Return ||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
         _, paths, parts = self._ready(X)
         found = self._marginals(paths, parts)
         return objectives(parts, found, paths.codebooks, float(self.alpha))
 
     def gap(self, X: ArrayLike) -> Floats:
-        """How far each row's objective is above the optimum at most: its duality gap, absolute.
+        """Return each row's duality gap: how far its objective is above the optimum at most.
 
         Parameters
         ----------
@@ -285,7 +289,7 @@ class ProductSparseCoder(Transformer):
             )
 
     def _check_codebooks(self) -> tuple[list[Floats], list[NDArray[np.int64]]]:
-        """Codebooks from the parameters, and the columns of the parts."""
+        """Return the codebooks of the parameters, and the columns of the parts."""
         assert self.codebooks is not None
         m = self.n_subspaces
         if len(self.codebooks) != m:
@@ -306,7 +310,7 @@ class ProductSparseCoder(Transformer):
         return books, parts
 
     def _ready(self, X: ArrayLike) -> tuple[NDArray[Any], ProductPaths, list[NDArray[Any]]]:
-        """X checked, what codes it, and its parts."""
+        """Return the checked X, the coder of its parts, and its parts."""
         self._check()
         if hasattr(self, "codebooks_"):
             paths, parts = self._paths, self._parts
@@ -319,12 +323,12 @@ class ProductSparseCoder(Transformer):
         return X, paths, [_part(X, part) for part in parts]
 
     def _raw(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
-        """Marginals whose masses may still differ."""
+        """Return marginals whose masses may still differ."""
         task = Task(float(self.alpha), self.method, self.n_steps)
         return paths.code(parts, task, n_threads=self.n_threads)
 
     def _training(self, books: list[Floats], parts: list[NDArray[Any]]) -> list[Any]:
-        """Training takes u_i itself for APSC, whose parts decouple (docs/methods/psc.md, P9)."""
+        """Return the u_i themselves for APSC, whose parts decouple (docs/methods/psc.md, P9)."""
         return self._raw(ProductPaths(books), parts)
 
     def _marginals(self, paths: ProductPaths, parts: list[NDArray[Any]]) -> list[Any]:
@@ -336,7 +340,7 @@ class ProductSparseCoder(Transformer):
     def _common(
         self, found: list[Any], books: list[Floats], parts: list[NDArray[Any]]
     ) -> list[Any]:
-        """The same directions with one mass: docs/methods/psc.md, (11), optimal (12)."""
+        """Give all marginals one mass: docs/methods/psc.md, (11), or the optimal (12)."""
         masses = np.stack([_masses(one) for one in found])
         coded = (masses > 0).all(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -356,7 +360,7 @@ class ProductSparseCoder(Transformer):
 def _directions(
     found: list[Any], masses: Floats, books: list[Floats], parts: list[NDArray[Any]]
 ) -> tuple[Floats, Floats]:
-    """Sums over the parts of x_i'b_i and |b_i|^2, b_i = A_i u_i / |u_i|, as in (12)."""
+    """Return the sums over parts of x_i'b_i and |b_i|^2, b_i = A_i u_i / |u_i|, as in (12)."""
     along, length = np.zeros(masses.shape[1]), np.zeros(masses.shape[1])
     for start in range(0, len(along), _ROWS):
         here = slice(start, start + _ROWS)
@@ -368,7 +372,7 @@ def _directions(
 
 
 def _part(X: NDArray[Any], chosen: NDArray[np.int64]) -> NDArray[Any]:
-    """Some columns; neighbouring ones without a copy."""
+    """Return some columns; neighbouring ones without a copy."""
     first, last = int(chosen[0]), int(chosen[-1])
     return X[:, first : last + 1] if last - first == len(chosen) - 1 else X[:, chosen]
 
@@ -386,7 +390,7 @@ def _masses(codes: Any) -> Floats:
 
 @kernel
 def sum_rows(values, ends, out):  # type: ignore[no-untyped-def]
-    """The sum of each row of a CSR matrix."""
+    """Sum each row of a CSR matrix."""
     for row in range(len(out)):
         out[row] = 0.0
         for p in range(ends[row], ends[row + 1]):
@@ -395,7 +399,7 @@ def sum_rows(values, ends, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def scale_rows(values, ends, scales):  # type: ignore[no-untyped-def]
-    """Each row of a CSR matrix times a number, in place."""
+    """Multiply each row of a CSR matrix by a number, in place."""
     for row in range(len(scales)):
         for p in range(ends[row], ends[row + 1]):
             values[p] *= scales[row]
@@ -403,7 +407,8 @@ def scale_rows(values, ends, scales):  # type: ignore[no-untyped-def]
 
 @kernel
 def outer_products(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
-    """Each row's outer product of two codes, divided by its mass; ids become id k + other id.
+    """Return each row's outer product of two codes, divided by its mass; ids are id k + other
+    id.
 
     docs/methods/psc.md, (3).
     """

@@ -16,15 +16,15 @@ from likewise_methods.psc.solver.word_paths import CODINGS, Coding, WordPaths
 from likewise_methods.validation import finite_rows, number, one_of, whole
 
 Floats = NDArray[np.float64]
-# Above so many words training codes on the nearest words only.
+# With more words, training codes on the nearest words only.
 _MANY = 2_048
 
 
 class SparseCoder(Transformer):
-    """For each row x the minimum over y >= 0 of ||x - A y||^2 + alpha |y|_1, the words (of unit
-    norm) being the columns of A.
+    """Non-negative sparse codes over one codebook.
 
-    Rows are coded as they are given; alpha = 0.3 is meant for rows of unit norm.
+    For each row x the minimum over y >= 0 of ||x - A y||^2 + alpha |y|_1, where the columns of A
+    are the words, of unit norm.  Rows are not scaled; alpha = 0.3 suits rows of unit norm.
 
     Parameters
     ----------
@@ -33,20 +33,19 @@ class SparseCoder(Transformer):
     alpha : float, default=0.3
         Weight of the code's sum; above 0.
     method : {"homotopy", "feature-sign", "nearest"}, default="homotopy"
-        The first two are exact; "nearest" codes on the ``n_nearest`` words nearest to the row only,
-        by feature-sign.
+        The first two are exact; "nearest" codes on the ``n_nearest`` words nearest to the row, by
+        feature-sign search.
     gram : {"precomputed", "on-the-fly"}, default="precomputed"
-        Whether n_words^2 numbers are kept, or rows of the Gram matrix computed when a word is taken
-        up.
+        Whether to keep the Gram matrix of n_words^2 numbers, or to compute its rows when needed.
     n_nearest : int, default=200
-        Words looked at by "nearest".
+        Words used by "nearest".
     codebook : array of shape (n_words, columns), optional
-        Words of unit norm, one a row; ``fit`` is then unnecessary and trains nothing, but keeps the
-        precomputed Gram matrix for all later calls.
+        Words of unit norm, one a row.  ``fit`` is then optional: it trains nothing and keeps the
+        Gram matrix for later calls.
     random_state : int, Generator or None, default=None
         Draws the first words and new seeds in ``fit``.
     n_iter : int, default=15
-        Rounds of training.  Above 2,048 words they code on the nearest 200 words.
+        Rounds of training.  Above 2,048 words they code on the nearest words.
     n_threads : int, default=1
         Threads for coding.
     progress : bool or callable, default=False
@@ -63,7 +62,7 @@ class SparseCoder(Transformer):
 
     See Also
     --------
-    ProductSparseCoder : very many words at the cost of few.
+    ProductSparseCoder : many words at the cost of few.
     likewise_methods.psc.nonnegative_codes : the solver by itself.
 
     References
@@ -110,7 +109,7 @@ class SparseCoder(Transformer):
         X : array of shape (n, columns)
             Rows.
         y : object, optional
-            Not looked at.
+            Not used.
 
         Returns
         -------
@@ -144,7 +143,7 @@ class SparseCoder(Transformer):
         return self
 
     def transform(self, X: ArrayLike) -> Any:
-        """Codes, in the type of X.
+        """Return codes in the type of X.
 
         Parameters
         ----------
@@ -161,13 +160,14 @@ class SparseCoder(Transformer):
         return codes
 
     def objective(self, X: ArrayLike) -> Floats:
-        """||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
+        """Return ||x - A y||^2 + alpha |y|_1 of each row's code, in float64."""
         paths, X = self._ready(X)
         return objectives([X], [self._code(paths, X)], [paths.words], float(self.alpha))
 
     def gap(self, X: ArrayLike) -> Floats:
-        """How far each row's objective is above the optimum at most: its duality gap, absolute,
-        over all words in float64.
+        """Return each row's duality gap over all words, in float64.
+
+        The objective is above the optimum by this at most.
 
         Parameters
         ----------

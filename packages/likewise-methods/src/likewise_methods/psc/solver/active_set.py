@@ -1,18 +1,18 @@
-"""Non-negative lassos at one given threshold: words enter one by one until none is above it.
+"""Non-negative lassos at one threshold: words enter one by one until none is above it.
 
 The active-set method of Lawson and Hanson: the word whose correlation is highest above the
-threshold enters, and the support is solved anew (docs/methods/psc.md, (19)).  What an entry changes
-everywhere is one row, the word's Gram row with what earlier words explain of it taken away (20).
-Later entries need these rows and nothing of the coefficients, so coefficients wait for the end,
-when supports of one size are solved eight at a time, in float64.  Words whose coefficient came out
-negative leave, and the vector starts again from those that stay.
+threshold enters, and the support is solved again (docs/methods/psc.md, (19)).  An entry changes all
+correlations by one row: the word's Gram row minus what earlier words explain of it (20).  Later
+entries need these rows but not the coefficients, so coefficients are computed at the end, eight
+supports of one size at a time, in float64.  Words with a negative coefficient leave, and the vector
+starts again from the others.
 
-The largest of many numbers brings its word along in its last bits (``lanes.label``), so that one
-maximum of registers finds both; which of two words enters that are above the threshold by the same
-amount up to 2^-16 (of 128 words in float32) changes the order of entries and not where they end.
+A number carries its word in its last bits (``simd.label``), so one maximum of registers finds
+both.  Words that are above the threshold by the same amount up to 2^-16 (128 words in float32) may
+enter in another order, which does not change the result.
 
-Two vectors are on their way at any time, a word of the one after a word of the other: what an entry
-finds in its last cycles is what the next one waits for, and the other vector has work meanwhile.
+Two vectors are processed in turn, a word of the one after a word of the other, so that one has work
+while the other waits for the results of its last entry.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from likewise_methods.psc.solver.simd import (
     zeros,
 )
 
-# Vectors on their way at a time; three and four are no faster.
+# Vectors processed in turn; three and four are no faster.
 _SLOTS = 2
 # Vectors whose supports are solved together: a register's worth of float64.
 _GROUP = 8
@@ -58,7 +58,7 @@ _PIVOT, _VALUE = 0, 1
 
 
 class Room(NamedTuple):
-    """Room of one thread, for batches of vectors and supports of up to ``cap`` words out of k."""
+    """Arrays of one thread, for batches of vectors and supports of up to ``cap`` words out of k."""
 
     D: NDArray[Any]  # (slots, cap, wide): rows of the words that entered, as in (20)
     t: NDArray[Any]  # (slots, wide): correlations, the threshold taken away
@@ -77,7 +77,7 @@ class Room(NamedTuple):
 
 
 def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
-    """Room for supports of up to ``cap`` words out of k, and so many vectors."""
+    """Return arrays for supports of up to ``cap`` words out of k and ``batch`` vectors."""
     wide = pad_width(k)
     return Room(
         zeros((_SLOTS, cap, wide), dtype),
@@ -97,19 +97,16 @@ def room(k: int, cap: int, batch: int, dtype: Any) -> Room:
     )
 
 
-# -- words enter ------------------------------------------------------------------------------
-
-
 @kernel(**KERNEL, inline="always")
 def _higher(top, new, bits, words):  # type: ignore[no-untyped-def]
-    """Lane by lane the larger number, with its word for a label."""
+    """Return, lane by lane, the larger number, with its word for a label."""
     new = label(new, bits, words)
     return if_less(top, new, new, top)
 
 
 @kernel(**KERNEL, inline="always")
 def _begin(given, i, row, level, t, s, bits):  # type: ignore[no-untyped-def]
-    """t = c - level; its largest entry, which says its word."""
+    """Set t = c - level; return its largest entry, which carries its word."""
     L, one, down = lanes(t), broadcast(t, 1.0), broadcast(t, level)
     top = broadcast(t, -FAR)
     for j in range(0, t.shape[1], L):
@@ -121,7 +118,7 @@ def _begin(given, i, row, level, t, s, bits):  # type: ignore[no-untyped-def]
 
 @kernel(**KERNEL, inline="always")
 def _block(D, t, s, j, n, step, own, top, bits, words):  # type: ignore[no-untyped-def]
-    """t of the words from j on, of which ``own`` is the new row."""
+    """Update t of the words from j on; ``own`` is the new row."""
     store(D, (s, n, j), own)
     new = minus(load(t, (s, j)), step, own)
     store(t, (s, j), new)
@@ -130,10 +127,10 @@ def _block(D, t, s, j, n, step, own, top, bits, words):  # type: ignore[no-untyp
 
 @kernel(**KERNEL, inline="always")
 def _enter(G, D, t, f, s, base, word, n, bits):  # type: ignore[no-untyped-def]
-    """A word enters as the n-th: its pivot, and the largest of t, which says its word.
+    """Add a word as the n-th; return its pivot, and the largest of t, which carries its word.
 
-    Four registers at a time hold the new row and one the largest so far: more do not fit into
-    sixteen of 32 bytes.
+    Four registers hold the new row and one the largest so far: more do not fit into sixteen
+    registers of 32 bytes.
     """
     L, at = lanes(t), base + word
     pivot = peek(G, (at, word))
@@ -164,9 +161,9 @@ def _enter(G, D, t, f, s, base, word, n, bits):  # type: ignore[no-untyped-def]
 
 @kernel(**KERNEL)
 def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[no-untyped-def]
-    """Words enter into ids[i] of the first ``left`` vectors of space.rows until none is above.
+    """Add words to ids[i] of the first ``left`` vectors of space.rows until none is above.
 
-    Their numbers go into counts[i], -1 where the last one depends on the others.
+    The numbers of words go into counts[i], -1 where the last one depends on the others.
     """
     D, t, f, H, I = space.D, space.t, space.f, space.H, space.I  # noqa: E741
     base, cap, near = i * t.shape[1], D.shape[1], DEPENDENT if lanes(t) == 8 else DEPENDENT_SHORT
@@ -203,12 +200,9 @@ def _grow(G, given, i, left, level, still, space, ids, counts):  # type: ignore[
                 done += 1
 
 
-# -- coefficients -----------------------------------------------------------------------------
-
-
 @kernel(**KERNEL, inline="always")
 def _by_size(space, left, counts, i):  # type: ignore[no-untyped-def]
-    """space.order: the vectors of space.rows by the size of their supports."""
+    """Sort the vectors of space.rows by the size of their supports into space.order."""
     sizes = space.sizes
     sizes[:] = 0
     for x in range(left):
@@ -223,17 +217,16 @@ def _by_size(space, left, counts, i):  # type: ignore[no-untyped-def]
 
 @kernel(**KERNEL, inline="always")
 def _gather(E, given, i, rows, n, level, space, ids, counts):  # type: ignore[no-untyped-def]
-    """Gram matrices and right-hand sides of some supports, made up to n words with words that
-    have nothing to do with any other.
+    """Collect Gram matrices and right-hand sides of some supports, padded to n words.
 
-    Lane after lane within, so that every loop is as long for one group as for the next.
+    Padding words are independent of all others.  Lanes run innermost, so all loops have one length.
     """
     A, x, at, W, base = space.A, space.x, space.at, space.W, i * given.shape[2]
     for lane in range(_GROUP):
         at[lane] = rows[min(lane, len(rows) - 1)]
     for a in range(n):
         for lane in range(_GROUP):
-            # Beyond its support a row has words of an earlier one: they are overwritten below.
+            # Beyond its support a row has words of an earlier one, overwritten below.
             word = np.int64(peek(ids, (i, peek(at, (lane,)), a)))
             W[a, lane] = word
             x[_VALUE, a, lane] = float(peek(given, (i, peek(at, (lane,)), word))) - level
@@ -251,7 +244,7 @@ def _gather(E, given, i, rows, n, level, space, ids, counts):  # type: ignore[no
 
 @kernel(**KERNEL, inline="always")
 def _solve(A, x, n):  # type: ignore[no-untyped-def]
-    """A u = x in place, by L D L' without square roots; what a pivot changes does not wait."""
+    """Solve A u = x in place, by L D L' without square roots."""
     one = broadcast(A, 1.0)
     for c in range(n):
         back, y = ratio(one, load(A, (c, c, 0))), load(x, (_VALUE, c, 0))
@@ -270,10 +263,10 @@ def _solve(A, x, n):  # type: ignore[no-untyped-def]
 
 @kernel(**KERNEL)
 def _finish(E, given, i, left, level, space, ids, values, counts):  # type: ignore[no-untyped-def]
-    """Coefficients of the first ``left`` vectors of space.rows: G_SS u = c_S - level.
+    """Compute coefficients of the first ``left`` vectors of space.rows: G_SS u = c_S - level.
 
-    Of those with a coefficient that is not above zero the other words are kept, and they are what
-    space.rows begins with; how many there are.
+    Vectors with a coefficient that is not above zero keep their other words and move to the front
+    of space.rows; return how many there are.
     """
     rows, order, again = space.rows, space.order, 0
     _by_size(space, left, counts, i)
@@ -296,7 +289,7 @@ def _finish(E, given, i, left, level, space, ids, values, counts):  # type: igno
 
 @kernel(**KERNEL, inline="always")
 def _is_above(G, given, i, row, level, still, space, ids, values, n):  # type: ignore[no-untyped-def]
-    """Whether some correlation is above ``level`` with the coefficients of the first n words."""
+    """Return whether some correlation is above ``level`` with the first n coefficients."""
     L, t, base = lanes(given), space.t, i * given.shape[2]
     top, high = broadcast(t, -FAR), broadcast(t, -FAR)
     for j in range(0, given.shape[2], 2 * L):
@@ -313,10 +306,11 @@ def _is_above(G, given, i, row, level, still, space, ids, values, n):  # type: i
 
 @kernel(**KERNEL)
 def at_level(G, E, space, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Each part by itself at the half-threshold ``level``: APSC (docs/methods/psc.md, (10)).
+    """Code each part separately at the half-threshold ``level``: APSC (docs/methods/psc.md,
+    (10)).
 
-    ``still`` is the share of the largest correlation that counts as nothing.  Vectors whose words
-    depend on each other, or that are not done after ``limit`` rounds, have status 1.
+    ``still`` is the share of the largest correlation that counts as rounding.  Vectors whose words
+    depend on each other, or that are not done after ``limit`` rounds, get status 1.
     """
     rows, starts, later = space.rows, space.starts, space.later
     for i in range(given.shape[0]):
@@ -332,7 +326,7 @@ def at_level(G, E, space, given, level, still, limit, ids, values, counts, statu
             n_later = left
             for x in range(left):
                 later[x] = rows[x]
-            # Half of those that words left are done with the others: these need not enter again.
+            # Half of the vectors that words left are done with the others, which need not re-enter.
             while left > 0:
                 left = _finish(E, given, i, left, level, space, ids, values, counts)
             for x in range(n_later):

@@ -1,9 +1,9 @@
 """Non-negative sparse codes over all words by feature-sign search (Lee et al. 2007).
 
-The zero coefficient with the largest violation is activated, the least squares problem of the
-support solved, and the way there ended where the first coefficient reaches zero, which then leaves.
-Unlike the working-set solver of the lasso engine this one keeps the correlations of *all* words up
-to date from their Gram rows: the classic algorithm, with the Cholesky kernels of the engine.
+The zero coefficient with the largest violation is activated and the least squares problem of the
+support solved; the way there ends where the first coefficient reaches zero, which then leaves.
+Unlike the working-set solver of the lasso, this one keeps the correlations of *all* words up to
+date from their Gram rows.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from likewise_methods.siso.solver.cholesky import DEPENDENT, append, backward, f
 from likewise_methods.siso.solver.homotopy import leave, make_way
 
 _SLACK = 1e-9
-# In float32 a distance to the span of the support is known no better than this.
+# The accuracy of a distance to the span of the support in float32.
 _DEPENDENT_SHORT = 1e-5
 
 
 @kernel(fastmath={"contract", "reassoc", "nsz", "arcp", "nnan"})
 def _lower(c, G, act, d, n, step):  # type: ignore[no-untyped-def]
-    """c loses ``step`` times the sum of d_p G[act_p]; two rows at a time."""
+    """Subtract ``step`` times the sum of d_p G[act_p] from c, two rows at a time."""
     kind, p = c.dtype.type, 0
     while p + 2 <= n:
         a, b = kind(step * d[p]), kind(step * d[p + 1])
@@ -38,7 +38,7 @@ def _lower(c, G, act, d, n, step):  # type: ignore[no-untyped-def]
 
 @kernel
 def _largest(c, s, barred):  # type: ignore[no-untyped-def]
-    """The word outside the support with the largest correlation, and that."""
+    """Return the word outside the support with the largest correlation, and that."""
     who, most = -1, -FAR
     for j in range(c.shape[0]):
         if c[j] > most and s[j] == 0.0 and not barred[j]:
@@ -48,7 +48,7 @@ def _largest(c, s, barred):  # type: ignore[no-untyped-def]
 
 @kernel
 def _move(G, U, c, x, act, d, rhs, n, h):  # type: ignore[no-untyped-def]
-    """Towards the minimum of the support; gives who reaches zero on the way, or -1."""
+    """Move towards the minimum of the support; return who reaches zero on the way, or -1."""
     for p in range(n):
         rhs[p] = float(c[act[p]]) - h
     forward(U, n, rhs)
@@ -65,7 +65,7 @@ def _move(G, U, c, x, act, d, rhs, n, h):  # type: ignore[no-untyped-def]
 
 @kernel
 def _activate(E, U, x, s, act, n, most, who, u, v):  # type: ignore[no-untyped-def]
-    """The support with one more word, or with it in the place of another; its size, -1 if stuck."""
+    """Add a word to the support, or exchange it for another; return the size, -1 if stuck."""
     dependent = DEPENDENT if E.itemsize == 8 else _DEPENDENT_SHORT
     rest, size = project(U, n, E, act, who, u), 0.0
     if n == most or rest <= dependent * E[who, who]:
@@ -83,7 +83,7 @@ def _activate(E, U, x, s, act, n, most, who, u, v):  # type: ignore[no-untyped-d
 
 @kernel
 def feature_sign(G, E, given, h, most, limit, ids, values, counts):  # type: ignore[no-untyped-def]
-    """Codes of the rows of correlations ``given`` at half-threshold h.
+    """Code the rows of correlations ``given`` at half-threshold h.
 
     G holds all Gram rows for scans, E those for supports.
     """

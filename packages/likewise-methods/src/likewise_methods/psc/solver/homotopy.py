@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 
 from likewise_methods.kernels import kernel
 from likewise_methods.psc.solver.simd import (
-    beside,
     broadcast,
     count_up,
     if_less,
     if_same,
+    lane_at,
     lanes,
     least,
     load,
@@ -57,12 +57,11 @@ from likewise_methods.psc.solver.simd import (
     zeros,
 )
 
-# numpy's error model: no test for zero before every division.  Nothing is allocated in here, so no
-# references need counting, and what runs at every step is made a part of its caller: both together
-# a third of the time.
+# numpy's error model: no test for zero before each division.  Nothing is allocated, so references
+# need no counting, and what runs at every step is inlined: this saves a third of the time.
 KERNEL: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 
-# Rows of a state's arrays F and I that are read here, and a place in the first; see ``path``.
+# Rows of a state's arrays F and I, and a place in the first.
 NOW, Q, ROW = 0, 2, 1
 DUE = 5
 FAR = 1e30
@@ -70,8 +69,10 @@ FAR = 1e30
 
 @kernel(**KERNEL, inline="always")
 def _nearer(way, rate, word, other_way, other_rate, other_word):  # type: ignore[no-untyped-def]
-    """Lane by lane the smaller way / rate, without dividing; ways and the first rate are above
-    zero, and the other is not taken where its rate is not."""
+    """Return, lane by lane, the smaller way / rate without dividing.
+
+    Ways and the first rate are above zero; the other is skipped where its rate is not.
+    """
     a, b = times(other_way, rate), times(way, other_rate)
     return (
         if_less(a, b, other_way, way),
@@ -82,7 +83,7 @@ def _nearer(way, rate, word, other_way, other_rate, other_word):  # type: ignore
 
 @kernel(**KERNEL, inline="always")
 def _block(c, w, i, j, due, h, sign, tiny, own, way, rate, word):  # type: ignore[no-untyped-def]
-    """The words from j on, whose rates ``own`` are new, against the nearest so far."""
+    """Compare the words from j on, whose rates ``own`` are new, with the nearest so far."""
     now = minus(load(c, (i, j)), due, load(w, (i, j)))
     store(c, (i, j), now)
     store(w, (i, j), own)
@@ -93,13 +94,13 @@ def _block(c, w, i, j, due, h, sign, tiny, own, way, rate, word):  # type: ignor
 
 @kernel(**KERNEL, inline="always")
 def ahead(G, F, I, c, w, i, n, h, sign, tiny):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The step after which the first correlation reaches h, and its word; 1e30 if none does.
+    """Return the step after which the first correlation reaches h, and its word; 1e30 if none.
 
-    On the way correlations take the step that is due, and get new rates, the sum of q_p times Gram
-    row p.  A distance below ``tiny`` counts as ``tiny``: what stands at h and moves along with it,
-    up to rounding (copies, and whatever depends on the support), is then far away.
+    Correlations take the step that is due and get new rates, the sum of q_p times Gram row p.
+    Distances below ``tiny`` count as ``tiny``, so words that stay at h up to rounding (copies, and
+    words that depend on the support) are far away.
 
-    Four registers of words at a time, each with a nearest of its own, so that none waits.
+    Four registers of words are processed at a time, each with a nearest of its own, so none waits.
     """
     L = lanes(c)
     zero, one, sign = broadcast(c, 0.0), broadcast(c, 1.0), broadcast(c, sign)
@@ -125,24 +126,24 @@ def ahead(G, F, I, c, w, i, n, h, sign, tiny):  # type: ignore[no-untyped-def]  
     steps = ratio(way, rate)
     step = least(steps)
     F[i, NOW, DUE] = 0.0
-    return float(step), int(beside(steps, step, word))
+    return float(step), int(lane_at(steps, step, word))
 
 
 @kernel(**KERNEL, inline="always")
 def largest(c, i):  # type: ignore[no-untyped-def]
-    """The largest correlation's word."""
+    """Return the word with the largest correlation."""
     L = lanes(c)
     top, word = load(c, (i, 0)), count_up(c, 0)
     for j in range(L, c.shape[1], L):
         new = load(c, (i, j))
         word = if_less(top, new, count_up(c, j), word)
         top = if_less(top, new, new, top)
-    return int(beside(top, most(top), word))
+    return int(lane_at(top, most(top), word))
 
 
 @kernel(**KERNEL, inline="always")
 def height(F, c, w, i):  # type: ignore[no-untyped-def]
-    """The largest correlation, the step that is due taken."""
+    """Return the largest correlation after the step that is due."""
     L = lanes(c)
     due = broadcast(c, F[i, NOW, DUE])
     top = broadcast(c, -FAR)
@@ -152,19 +153,19 @@ def height(F, c, w, i):  # type: ignore[no-untyped-def]
     return float(most(top))
 
 
-# A word whose squared distance to the span of the support is below this share of its squared
-# length is taken as a combination of it; the second where Gram matrices are in float32.
+# A word whose squared distance to the span of the support is below this share of its squared length
+# depends on it; the second is for Gram matrices in float32.
 DEPENDENT, DEPENDENT_SHORT = 1e-11, 1e-5
 
 U, SPARE, SPARE2, V0 = 1, 3, 4, 5
 H, MASS, RATE, STEP, SCALE = 0, 1, 2, 3, 4
 ACT, END = 0, 2
 SIZE, EVENT, WHO, DEPENDS, MOST, WORDS = 0, 1, 2, 3, 4, 5
-NOBODY, ENTERS, LEAVES = 0, 1, 2
+NO_EVENT, ENTERS, LEAVES = 0, 1, 2
 
 
 class State(NamedTuple):
-    """Room for m paths; see the head of this file."""
+    """Arrays for m paths; see the module's description."""
 
     F: NDArray[np.float64]
     I: NDArray[np.int64]  # noqa: E741
@@ -174,8 +175,8 @@ class State(NamedTuple):
 
 
 def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
-    """A state for paths over k words; ``most`` is the largest support of each."""
-    # Loops over a support run to the next multiple of eight, and one word further.
+    """Return a state for paths over k words; ``most`` is the largest support of each."""
+    # Loops over a support run to the next multiple of eight, and one word more.
     m, cap, wide = len(most), ((int(most.max()) + 7) & ~7) + 8, pad_width(k)
     c, w = (zeros((m, wide), dtype) for _ in range(2))
     floats, whole = zeros((m, V0 + cap, cap), np.float64), np.zeros((m, 3, cap), np.int64)
@@ -185,7 +186,7 @@ def room(k: int, most: NDArray[np.int64], dtype: Any) -> State:
 
 @kernel(**KERNEL, inline="always")
 def _fading(F, i, n, sign):  # type: ignore[no-untyped-def]
-    """The mass's rate; the step after which the first coefficient is zero, and its place."""
+    """Return the mass's rate, the step after which the first coefficient is zero, and its place."""
     zero, one = broadcast(F, 0.0), broadcast(F, 1.0)
     way, rate, place, rates = one, broadcast(F, 1.0 / FAR), zero, zero
     for a in range(0, n, 8):
@@ -199,21 +200,21 @@ def _fading(F, i, n, sign):  # type: ignore[no-untyped-def]
         way, rate = if_less(x, y, u, way), if_less(x, y, loss, rate)
     steps = ratio(way, rate)
     first = least(steps)
-    return total(rates), first, int(beside(steps, first, place))
+    return total(rates), first, int(lane_at(steps, first, place))
 
 
 @kernel(**KERNEL, inline="always")
 def look(G, F, I, c, w, i, sign, still):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The piece at hand and its end; ``sign`` is 1 for a falling h, -1 for a rising one.
+    """Find the end of the current piece; ``sign`` is 1 for a falling h, -1 for a rising one.
 
-    ``still`` is the share of the largest correlation that counts as nothing.
+    ``still`` is the share of the largest correlation that counts as rounding.
     """
     n = I[i, END, SIZE]
     step, who = ahead(G, F, I, c, w, i, n, F[i, NOW, H], sign, still * F[i, NOW, SCALE])
     event = ENTERS
     if step > 1e20 or n >= I[i, END, MOST]:
         # All other words depend on a full support: they move along with h.
-        step, event = FAR, NOBODY
+        step, event = FAR, NO_EVENT
     rate, first, place = _fading(F, i, n, sign)
     if first < min(step, 1e20):
         step, event, who = first, LEAVES, place
@@ -223,9 +224,9 @@ def look(G, F, I, c, w, i, sign, still):  # type: ignore[no-untyped-def]  # noqa
 
 @kernel(**KERNEL, inline="always")
 def go(F, I, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
-    """h falls by ``step`` (rises, if that is negative) along the piece looked at.
+    """Let h fall by ``step`` (rise, if that is negative) along the current piece.
 
-    The correlations follow when they are looked at the next time.
+    Correlations follow when they are next read.
     """
     x = broadcast(F, step)
     for a in range(0, I[i, END, SIZE], 8):
@@ -237,7 +238,7 @@ def go(F, I, i, step):  # type: ignore[no-untyped-def]  # noqa: E741
 
 @kernel(**KERNEL, inline="always")
 def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Word j joins the support with coefficient zero, unless it depends on the support.
+    """Add word j to the support with coefficient zero, unless it depends on the support.
 
     With g = G_Sj, v = G_SS^-1 g and r = G_jj - g'v, the new inverse is the old one, bordered by
     zeros, plus (v, -1)(v, -1)' / r.
@@ -272,7 +273,7 @@ def enter(E, F, I, c, i, j):  # type: ignore[no-untyped-def]  # noqa: E741
 
 @kernel(**KERNEL, inline="always")
 def leave(F, I, c, w, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The word at place p of the support goes; the last one takes its place."""
+    """Remove the word at place p of the support; the last word takes its place."""
     n = I[i, END, SIZE]
     last, j = n - 1, I[i, ACT, p]
     # As if the step that is due had not been taken.
@@ -303,7 +304,7 @@ def leave(F, I, c, w, i, p):  # type: ignore[no-untyped-def]  # noqa: E741
 
 @kernel(**KERNEL, inline="always")
 def turn(E, F, I, c, w, i):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The event at the end of the piece."""
+    """Apply the event at the end of the piece."""
     if I[i, END, EVENT] == ENTERS:
         enter(E, F, I, c, i, I[i, END, WHO])
     else:
@@ -312,7 +313,7 @@ def turn(E, F, I, c, w, i):  # type: ignore[no-untyped-def]  # noqa: E741
 
 @kernel(**KERNEL, inline="always")
 def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
-    """No support; what was used of the state is zero again."""
+    """Empty the support and zero what was used of the state."""
     n, zero = I[i, END, SIZE], broadcast(F, 0.0)
     for a in range(0, n, 8):
         store(F, (i, Q, a), zero)
@@ -324,7 +325,7 @@ def forget(F, I, i):  # type: ignore[no-untyped-def]  # noqa: E741
 
 @kernel(**KERNEL, inline="always")
 def begin(E, F, I, c, w, given, i, at):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The path's start for the correlations given[i, at]: no mass, h at the largest of them."""
+    """Start the path for the correlations given[i, at]: no mass, h at the largest of them."""
     forget(F, I, i)
     L = lanes(c)
     for j in range(0, c.shape[1], L):
@@ -347,7 +348,7 @@ def begin(E, F, I, c, w, given, i, at):  # type: ignore[no-untyped-def]  # noqa:
 
 @kernel(**KERNEL)
 def walk(G, E, F, I, c, w, i, target, still, limit):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Bring h to ``target``, up or down; True if it arrived.  Without support it stands."""
+    """Move h to ``target``, up or down; return True if it arrived."""
     sign = 1.0 if F[i, NOW, H] >= target else -1.0
     for _ in range(limit):
         look(G, F, I, c, w, i, sign, still)
@@ -364,16 +365,16 @@ def walk(G, E, F, I, c, w, i, target, still, limit):  # type: ignore[no-untyped-
 
 @kernel(**KERNEL, inline="always")
 def sound(F, c, w, i, still):  # type: ignore[no-untyped-def]
-    """Whether no correlation is above h, but for rounding: the optimum, for this h."""
+    """Return whether no correlation is above h, up to rounding: x is then optimal for h."""
     return height(F, c, w, i) <= F[i, NOW, H] + 10.0 * still * F[i, NOW, SCALE]
 
 
 @kernel(**KERNEL)
 def settle(E, F, I, given, i, row):  # type: ignore[no-untyped-def]  # noqa: E741
-    """p = G_SS^-1 c_S into U and q = G_SS^-1 1 anew, so that u(h) = p - h q: no drift is left.
+    """Recompute p = G_SS^-1 c_S into U and q = G_SS^-1 1, so that u(h) = p - h q without drift.
 
-    One step of refinement, x + V (b - G x), takes the errors of the inverse V to their square;
-    correlations in float32 have larger errors of their own.
+    One step of refinement, x + V (b - G x), squares the errors of the inverse V; correlations in
+    float32 have larger errors of their own.
     """
     n, base, rates = I[i, END, SIZE], i * given.shape[2], broadcast(F, 0.0)
     for a in range(0, n, 8):

@@ -1,17 +1,17 @@
-"""Codes of many vectors over a product codebook, from paths of their parts (PSC; Ge et al. 2014).
+"""Code many vectors over a product codebook, from the paths of their parts (PSC; Ge et al.
+2014).
 
-A code over all k^m products of words has marginals u_1 ... u_m, one for each part of the vector,
-and the objective sees nothing else: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common
+A code over all k^m products of words has marginals u_1 ... u_m, one for each part of the vector.
+The objective depends only on them: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common
 mass s of the marginals.  With half-thresholds h_i(s), the slopes of the parts at mass s, the
 optimum is where the h_i add up to alpha / 2.  Each h_i falls along its own path, piece by piece
-(``path``), so marching all paths by mass finds it exactly, for any m and any vector:
+(``homotopy``), so following all paths by mass finds it exactly, for any m and any vector:
 docs/methods/psc.md, (2) and (4) to (6).
 
 h_i may become negative, and at h_i = 0 a path may rest while its mass grows.  The Gram matrices
-given to ``exact`` therefore have ``lift`` added to every entry, as if each word had one more
-coordinate: the same u(s), since that coordinate only sees s, but a threshold h_i - lift s that
-falls strictly and factors that exist for every support in general position
-(docs/methods/psc.md, (8)).
+given to ``together`` therefore have ``lift`` added to every entry, as if each word had one more
+coordinate.  u(s) is the same, since that coordinate depends only on s, but the threshold h_i - lift
+s falls strictly and factors exist for every support in general position (docs/methods/psc.md, (8)).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from likewise_methods.psc.solver.homotopy import (
     EVENT,
     KERNEL,
     MASS,
-    NOBODY,
+    NO_EVENT,
     NOW,
     RATE,
     SCALE,
@@ -60,9 +60,9 @@ DONE, TIED = 0, 1
 
 @kernel(**KERNEL)
 def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-def]  # noqa: E741
-    """The support by rising word and u = p - h q of path i, as ``settle`` left them.
+    """Write the support by rising word and u = p - h q of path i, after ``settle``.
 
-    Words are sorted as bits of a set: comparing them would be a riddle to the branch predictor.
+    Words are sorted as bits of a set, which avoids mispredicted branches.
     """
     n, found = I[i, END, SIZE], 0
     for a in range(0, n, 8):
@@ -85,7 +85,9 @@ def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-
 
 @kernel(**KERNEL)
 def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Each part by itself at the half-threshold ``level``: APSC (docs/methods/psc.md, (10))."""
+    """Code each part separately at the half-threshold ``level``: APSC (docs/methods/psc.md,
+    (10)).
+    """
     F, I, c, w, B = state  # noqa: E741
     for i in range(given.shape[0]):
         for row in range(given.shape[1]):
@@ -102,7 +104,7 @@ def apart(G, E, state, given, level, still, limit, ids, values, counts, status):
 
 @kernel(**KERNEL)
 def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped-def]
-    """The path at half-threshold h, from wherever it stands; False where words depend."""
+    """Advance the path to half-threshold h; return False where words depend on each other."""
     F, I, c, w, _ = state  # noqa: E741
     if I[i, END, SIZE] == 0:
         begin(E, F, I, c, w, given, i, row)
@@ -115,7 +117,7 @@ def _to(G, E, state, given, i, row, h, still, limit):  # type: ignore[no-untyped
 
 @kernel(**KERNEL)
 def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Two parts, thresholds bisected until masses agree: IPSC (docs/methods/psc.md, (13))."""
+    """Bisect the thresholds of two parts until masses agree: IPSC (docs/methods/psc.md, (13))."""
     F, I = state.F, state.I  # noqa: E741
     for row in range(given.shape[1]):
         forget(F, I, 0)
@@ -140,13 +142,13 @@ def halving(G, E, state, given, half, steps, tol, still, limit, ids, values, cou
 
 @kernel(**KERNEL)
 def _meet(F, half, lift, low, high):  # type: ignore[no-untyped-def]
-    """The mass at which thresholds add up, on the pieces at hand: h_i falls by 1 / rate_i."""
+    """Return the mass at which thresholds add up on the current pieces; h_i falls by 1 / rate_i."""
     m = F.shape[0]
     above, slope = -half, -m * lift
     for i in range(m):
         above += F[i, NOW, H] + F[i, NOW, MASS] / F[i, NOW, RATE]
         slope += 1.0 / F[i, NOW, RATE]
-    # A rest at threshold zero in all parts: every mass of the piece will do.
+    # All parts rest at threshold zero: any mass of the piece is optimal.
     mass = above / slope if slope > 1e-13 * m * lift else low
     return min(max(mass, low), high)
 
@@ -160,7 +162,7 @@ def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-de
         low, high, first = 0.0, np.inf, -1
         for i in range(m):
             low = max(low, F[i, NOW, MASS])
-            if I[i, END, EVENT] != NOBODY:
+            if I[i, END, EVENT] != NO_EVENT:
                 end = F[i, NOW, MASS] + F[i, NOW, STEP] * F[i, NOW, RATE]
                 if end < high:
                     high, first = end, i
@@ -179,9 +181,9 @@ def _march(G, E, state, half, lift, still, limit):  # type: ignore[no-untyped-de
 
 @kernel(**KERNEL)
 def together(G, E, state, given, plain, half, lift, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """All parts at the common mass where their half-thresholds add up to ``half``: the optimum.
+    """Code all parts at the mass where their half-thresholds add up to ``half``: the optimum.
 
-    ``given`` leads the way, ``plain`` says what u is in the end; they differ where ties are broken.
+    ``given`` leads the way, ``plain`` determines u in the end; they differ where ties are broken.
     """
     F, I, c, w, _ = state  # noqa: E741
     m = given.shape[0]
@@ -226,10 +228,10 @@ def together(G, E, state, given, plain, half, lift, still, limit, ids, values, c
 
 @kernel(**KERNEL)
 def pack(ids, values, counts, all_ids, all_values):  # type: ignore[no-untyped-def]
-    """Rows of a batch behind each other, by rising word, the first part's before the next one's.
+    """Write the rows of a batch one after another, by rising word, one part after another.
 
-    A word's place is the number of words below it: comparing a register's worth at a time knows
-    no branches.  Rows of ids have room as ``lanes.pad_support`` says.
+    A word's place is the number of words below it, found without branches by comparing a register
+    of them at a time.  Rows of ids have room as ``simd.pad_support`` says.
     """
     at = 0
     for i in range(counts.shape[0]):

@@ -1,7 +1,7 @@
-"""Vectors in batches, over threads, through the kernels of ``marching``: marginals as CSR.
+"""Code many vectors over product codebooks, in batches and threads; return marginals as CSR.
 
-The type of the vectors decides about scans: float32 vectors are projected and scanned in float32,
-float64 vectors in float64.  Supports, coefficients and thresholds are float64 in both cases.
+float32 vectors are projected and scanned in float32, float64 vectors in float64.  Supports,
+coefficients and thresholds are float64 in both cases.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from likewise_methods.validation import finite_rows, number, whole
 Floats = NDArray[np.float64]
 Method = Literal["approximate", "iterative", "exact"]
 
-# Rows at a time: their correlations, scan type, stay within a second-level cache.
+# Rows at a time: their correlations fit a second-level cache.
 _ROWS = 512
-# This share of a vector's largest correlation is rounding.
+# This share of a vector's largest correlation counts as rounding.
 _STILL = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
-# A word this much (of the same) above a threshold still enters: a quarter is above rounding.
+# A word enters if it is above the threshold by this share of that rounding.
 _ABOVE = 0.25
-# How often a vector may start again at a threshold because words left; all but one in a thousand
-# are done after three.
+# How often a vector may start again because words left; three times suffice for all but one in a
+# thousand.
 _STARTS = 6
-# Above so many words no float64 Gram matrix beside that for scans.
+# With more words, no float64 Gram matrix in addition to that for scans.
 _MANY = 4096
-# Ties are broken by these shares of the largest correlation, one after the other where needed.
+# Shares of the largest correlation that break ties, tried in turn.
 _NUDGES = (1e-9, 1e-11, 1e-7)
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is wanted of the vectors.
+    """Options of a call: ``alpha``, ``method``, and the limits of "iterative".
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class Task:
 
     @property
     def half(self) -> float:
-        """alpha / 2: what the kernels compare correlations with."""
+        """alpha / 2, which kernels compare correlations with."""
         return 0.5 * self.alpha
 
 
 class _Room(NamedTuple):
-    """What a thread needs for one batch after the other: correlations, paths, and their codes."""
+    """The arrays of a thread, for one batch after the other."""
 
     C: NDArray[Any]
     state: State | active_set.Room
@@ -85,7 +85,7 @@ class _Room(NamedTuple):
 
 
 def _first(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """Room for n rows a part, without gaps between the parts."""
+    """Return the room for n rows a part, without gaps between the parts."""
     if array.shape[1] == n:
         return array
     shape = (array.shape[0], n, *array.shape[2:])
@@ -93,9 +93,7 @@ def _first(array: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 class ProductPaths:
-    """Sub-codebooks, ready to code vectors.
-
-    Gram matrices are made when first wanted and kept.
+    """Sub-codebooks prepared for coding; Gram matrices are computed on first use and kept.
 
     Parameters
     ----------
@@ -111,15 +109,15 @@ class ProductPaths:
     def __init__(self, codebooks: Sequence[Floats]) -> None:
         self.codebooks = [np.ascontiguousarray(words, np.float64) for words in codebooks]
         self.m, self.k = len(self.codebooks), len(self.codebooks[0])
-        # One more coordinate of the words' own size (see ``marching``).
+        # An additional coordinate of the words' own size (see ``marching``).
         self.lift = 1.0 / self.m
         self._kept: dict[tuple[Any, float], tuple[NDArray[Any], NDArray[Any]]] = {}
         self._most: dict[float, NDArray[np.int64]] = {}
 
     def grams(self, dtype: Any, lift: float) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Stacked Gram matrices for scans, and in float64 for supports.
+        """Return stacked Gram matrices for scans, and in float64 for supports.
 
-        Of very many words one matrix in the type of the vectors serves for both.
+        For very many words one matrix in the type of the vectors serves both.
         """
         key = (np.dtype(dtype), lift)
         if key not in self._kept:
@@ -139,7 +137,7 @@ class ProductPaths:
         return self._kept[key]
 
     def _largest(self, lift: float) -> NDArray[np.int64]:
-        """The largest supports: ranks of the codebooks, with the coordinate that ``lift`` adds."""
+        """Return the largest supports: ranks of the codebooks, with the coordinate of ``lift``."""
         if lift not in self._most:
             more = np.full((self.k, 1), np.sqrt(lift))
             books = [np.hstack([words, more]) if lift else words for words in self.codebooks]
@@ -153,7 +151,9 @@ class ProductPaths:
         *,
         n_threads: int = 1,
     ) -> list[Any]:
-        """Marginals of the codes; masses are common for "exact" only.
+        """Return m CSR arrays (n, k): the marginals of the codes of m arrays of parts (n, d_i).
+
+        Their masses are equal for "exact" only.
 
         Parameters
         ----------
@@ -172,7 +172,7 @@ class ProductPaths:
         dtype = parts[0].dtype
         grams = self.grams(dtype, self._lift(task))
         books = [self._transpose(book, dtype) for book in self.codebooks]
-        # Room that no thread uses at the moment: new memory for every batch would cost a tenth.
+        # Arrays that no thread uses now: allocating them for every batch would cost a tenth.
         rooms: list[_Room] = []
 
         def work(start: int) -> list[tuple[Any, Any, Any]]:
@@ -201,7 +201,7 @@ class ProductPaths:
         return [stack_rows([one[i] for one in done], self.k) for i in range(self.m)]
 
     def _transpose(self, book: Floats, dtype: Any) -> NDArray[Any]:
-        """Words as columns, with columns of zeros up to the width of ``lanes``."""
+        """Return words as columns, padded with columns of zeros to the width of ``simd``."""
         turned = np.zeros((book.shape[1], pad_width(self.k)), dtype)
         turned[:, : self.k] = book.T
         return turned
@@ -229,7 +229,7 @@ class ProductPaths:
     def _run(
         self, grams: Any, C: Any, plain: Any, task: Task, space: _Room, *, ties: bool = False
     ) -> tuple[tuple[Any, Any, Any], NDArray[np.uint8]]:
-        """Supports and coefficients of a batch, and which rows were not followed to the end."""
+        """Code a batch; return supports and coefficients, and which rows failed."""
         n = C.shape[1]
         ids, values, counts = (_first(a, n) for a in (space.ids, space.values, space.counts))
         status = np.zeros(n, np.uint8)
@@ -240,7 +240,7 @@ class ProductPaths:
         return (ids, values, counts), status
 
     def _again(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
-        """Rows with ties: in float64, ties broken by tiny differences in the correlations."""
+        """Code rows with ties in float64; tiny changes of the correlations break the ties."""
         grams = self.grams(np.float64, self._lift(task))
         plain = np.empty((self.m, len(rows), pad_width(self.k)))
         for i, (part, book) in enumerate(zip(parts, self.codebooks, strict=True)):
@@ -262,7 +262,7 @@ class ProductPaths:
         self._slowly(rows[left], parts, out, task)
 
     def _slowly(self, rows: Any, parts: Sequence[Any], out: Any, task: Task) -> None:
-        """Rows that no path could follow, one by one."""
+        """Code rows that no path could follow, one by one."""
         ids, values, counts = out
         for row in rows.tolist():
             own = [part[row].astype(np.float64) for part in parts]
@@ -272,16 +272,13 @@ class ProductPaths:
                 ids[i, row, : len(used)], values[i, row, : len(used)] = used, u[used]
 
 
-# -- the methods ------------------------------------------------------------------------------
-
-
 class Rule(NamedTuple):
-    """How the thresholds of the parts are found, and what that needs.
+    """How a method finds the thresholds of the parts.
 
-    ``batch`` runs the kernel; ``greedy``, where there is one, a faster one that has no answer where
-    words tie; ``single`` is for a vector that no path could follow.  ``common``: masses of the
-    parts come out equal, for which Gram matrices are lifted (see ``marching``).  ``parts`` is how
-    many parts there must be, None for any number.
+    ``batch`` runs the kernel; ``greedy`` (optional) is a faster one that fails where words tie;
+    ``single`` codes one vector that no path could follow.  ``common``: masses of the parts come out
+    equal, for which Gram matrices are lifted (see ``marching``).  ``parts``: the number of parts
+    required, None for any.
     """
 
     batch: Callable[[tuple[Any, ...], Any, Task, float, tuple[Any, ...]], None]
@@ -337,11 +334,11 @@ def product_codes(
     tol: float = 1e-6,
     n_threads: int = 1,
 ) -> list[Any]:
-    """Non-negative sparse codes over all products of words, as their marginals (PSC).
+    """Return non-negative sparse codes over all products of words, as their marginals (PSC).
 
-    A vector x of m parts is coded over the k^m products of the words of m codebooks: the minimum
-    of |x - A y|^2 + alpha |y|_1 over y >= 0.  Its value depends on y through the m marginals only,
-    and these are what is found, without anything of size k^m.
+    A vector x of m parts is coded over the k^m products of the words of m codebooks: the minimum of
+    |x - A y|^2 + alpha |y|_1 over y >= 0.  Its value depends on y only through the m marginals,
+    which are found without forming anything of size k^m.
 
     Parameters
     ----------
@@ -352,12 +349,12 @@ def product_codes(
     alpha : float
         The weight of the code's sum.
     method : {"exact", "approximate", "iterative"}, default="exact"
-        "exact" is the optimum.  "approximate" codes every part by itself at alpha / m (APSC), and
+        "exact" is the optimum.  "approximate" codes every part separately at alpha / m (APSC), and
         "iterative" bisects the thresholds of two parts until masses agree (IPSC).
     n_steps : int, default=10
         Bisections of "iterative", at most.
     tol : float, default=1e-6
-        What ends them before.
+        The difference of masses at which bisection stops early.
     n_threads : int, default=1
         Threads, one batch of vectors each.
 
@@ -365,7 +362,7 @@ def product_codes(
     -------
     list of m CSR arrays of shape (n, k)
         The marginals.  Sums of rows are common to all parts for "exact" only.
-        :func:`likewise_methods.psc.solver.certify` gives their objective and duality gap.
+        :func:`likewise_methods.psc.certify` gives their objective and duality gap.
 
     Examples
     --------
@@ -377,7 +374,7 @@ def product_codes(
     See Also
     --------
     ProductSparseCoder : the estimator, which also learns the codebooks.
-    nonnegative_codes : codes over one codebook whose words are written out.
+    nonnegative_codes : codes over one explicit codebook.
 
     References
     ----------
@@ -414,7 +411,7 @@ def product_codes(
 
 
 def pack_rows(ids: Any, values: Any, counts: Any) -> list[tuple[Any, Any, Any]]:
-    """A batch without the room its rows do not use, part by part."""
+    """Return a batch without the unused room of its rows, part by part."""
     sizes = counts.sum(axis=1).tolist()
     own_ids, own_values = np.empty(sum(sizes), np.int32), np.empty(sum(sizes))
     pack(ids, values, counts, own_ids, own_values)
@@ -426,14 +423,14 @@ def pack_rows(ids: Any, values: Any, counts: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def stack_rows(parts: Sequence[tuple[Any, Any, Any]], k: int) -> Any:
-    """Batches below each other, as one CSR matrix."""
+    """Return batches stacked as one CSR matrix."""
     if not parts:
         return sp.csr_array((0, k))
     ids, values, counts = (np.concatenate([part[x] for part in parts]) for x in range(3))
     ends: NDArray[Any] = np.zeros(len(counts) + 1, np.int32 if len(ids) < 2**31 else np.int64)
     np.cumsum(counts, out=ends[1:])
     made = sp.csr_array((len(counts), k))
-    # The constructor would look through all indices again.
+    # The constructor would check all indices again.
     made.data, made.indices, made.indptr = values, ids, ends
     made.has_sorted_indices = made.has_canonical_format = True
     return made

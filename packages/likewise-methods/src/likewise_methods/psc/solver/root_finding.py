@@ -1,9 +1,9 @@
-"""The last resort for a vector that no path could follow: the same optimum by root finding.
+"""The fallback for a vector that no path could follow: the same optimum by root finding.
 
 At a fixed mass s the part's code is the point of the simplex where |x - s A'v| is least: the point
 of a polytope nearest to zero, which one non-negative least squares problem finds (its solution,
 scaled to sum 1).  The common mass is then the root of a falling function (docs/methods/psc.md, (9)
-and (6)).  Slow, but without a step that degenerate words could spoil.
+and (6)).  This is slow, but no step depends on words being in general position.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ Floats = NDArray[np.float64]
 
 
 def at_mass(words: Floats, x: Floats, mass: float) -> tuple[Floats, float]:
-    """u >= 0 of sum ``mass`` with |x - u words| least, and its half-threshold max of words r."""
+    """Return u >= 0 of sum ``mass`` with |x - u words| least, and its half-threshold max of
+    words r.
+    """
     points = mass * words - x
     size = max(float(np.abs(points).max()), 1e-300)
     system = np.vstack([points.T / size, np.ones(len(words))])
-    from scipy.optimize import nnls  # heavy, and only the rare vector comes here
+    from scipy.optimize import nnls  # heavy, and rarely needed
 
     shares = nnls(system, np.append(np.zeros(len(x)), 1.0))[0]
     shares /= shares.sum()
@@ -30,7 +32,7 @@ def at_mass(words: Floats, x: Floats, mass: float) -> tuple[Floats, float]:
 
 
 def together(codebooks: Sequence[Floats], parts: Sequence[Floats], half: float) -> list[Floats]:
-    """Marginals with a common mass whose half-thresholds add up to ``half``."""
+    """Return marginals with a common mass whose half-thresholds add up to ``half``."""
 
     def above(mass: float) -> float:
         each = zip(codebooks, parts, strict=True)
@@ -51,7 +53,7 @@ def together(codebooks: Sequence[Floats], parts: Sequence[Floats], half: float) 
 def apart(
     codebooks: Sequence[Floats], parts: Sequence[Floats], levels: Sequence[float]
 ) -> list[Floats]:
-    """Each part by itself at its own half-threshold."""
+    """Code each part separately at its own half-threshold."""
     each = zip(codebooks, parts, levels, strict=True)
     return [together([words], [x], level)[0] for words, x, level in each]
 
@@ -59,7 +61,7 @@ def apart(
 def halving(
     codebooks: Sequence[Floats], parts: Sequence[Floats], half: float, steps: int, tol: float
 ) -> list[Floats]:
-    """Two parts, thresholds bisected (IPSC)."""
+    """Code two parts by bisecting their thresholds (IPSC)."""
     low, high, found = 0.0, half, []
     for _ in range(steps + 1):
         first = 0.5 * (low + high)

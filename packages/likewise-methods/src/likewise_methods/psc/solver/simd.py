@@ -1,9 +1,9 @@
-"""One vector register's worth of numbers, as a value that kernels can compute with.
+"""Vector registers as values that numba kernels compute with.
 
-Loops over all words decide about the speed of ``path``, and a compiler left alone with them makes
-passes through memory where registers would do.  A value of the type here is 64 bytes, 16 float32
-or 8 float64, and each function below is one machine instruction or a few (two where registers have
-32 bytes).  Arrays must be C-contiguous; places are not checked and not counted from the end.
+Loops over all words dominate the time of ``homotopy``, and compilers left alone make passes through
+memory where registers would do.  A value is 64 bytes, 16 float32 or 8 float64, and each function
+below is one machine instruction or a few (two with registers of 32 bytes).  Arrays must be
+C-contiguous; indices are not checked and may not be negative.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _SCALARS = {
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The type of such values: float32, float64, or int32 (only to be loaded and compared)."""
+    """The numba type of such values: float32, float64, or int32 (only for loading and
+    comparing).
+    """
 
     def __init__(self, scalar: Any) -> None:
         super().__init__(name=f"lanes({scalar})")
@@ -60,7 +62,7 @@ def _broadcast(builder: Any, value: Any, count: int) -> Any:
 
 
 def _call_intrinsic(builder: Any, name: str, result: Any, values: Any, **more: Any) -> Any:
-    """An LLVM intrinsic, its name completed by the type of the last value."""
+    """Call an LLVM intrinsic, its name completed by the type of the last value."""
     kind = values[-1].type
     suffix = f"v{kind.count}{'f32' if kind.element == ir.FloatType() else 'f64'}"
     shape = ir.FunctionType(result, [value.type for value in values])
@@ -69,7 +71,7 @@ def _call_intrinsic(builder: Any, name: str, result: Any, values: Any, **more: A
 
 
 def _whole(kind: Any) -> Any:
-    """Whole numbers of the same size in place of floats."""
+    """Return the integer type of the same size."""
     width = 32 if kind.element == ir.FloatType() else 64
     return ir.VectorType(ir.IntType(width), kind.count)
 
@@ -80,7 +82,7 @@ def _as_places(where: Any) -> Any:
 
 @intrinsic
 def peek(typing, array, where):  # type: ignore[no-untyped-def]
-    """The entry of an array at a tuple of places."""
+    """Return the entry of an array at a tuple of indices."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind = signature.args[0]
@@ -91,7 +93,7 @@ def peek(typing, array, where):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def load(typing, array, where):  # type: ignore[no-untyped-def]
-    """Entries of an array from a tuple of places on."""
+    """Load entries of an array, from a tuple of indices on."""
     made = Lanes(array.dtype)
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -106,7 +108,7 @@ def load(typing, array, where):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def store(typing, array, where, value):  # type: ignore[no-untyped-def]
-    """Entries of an array from a tuple of places on, set."""
+    """Store entries of an array, from a tuple of indices on."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind = signature.args[0]
@@ -120,7 +122,7 @@ def store(typing, array, where, value):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def broadcast(typing, array, number):  # type: ignore[no-untyped-def]
-    """A number in every lane, in the type of an array."""
+    """Return a number in every lane, in the type of an array."""
     made = Lanes(array.dtype)
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -132,7 +134,7 @@ def broadcast(typing, array, number):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def count_up(typing, array, start):  # type: ignore[no-untyped-def]
-    """start, start + 1, ... in the type of an array."""
+    """Return start, start + 1, ... in the type of an array."""
     made = Lanes(array.dtype)
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -146,7 +148,7 @@ def count_up(typing, array, start):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def labels(typing, array, start):  # type: ignore[no-untyped-def]
-    """start, start + 1, ... as whole numbers in the bits of an array's type, for ``label``."""
+    """Return start, start + 1, ... as integers in the bits of an array's type, for ``label``."""
     made = Lanes(array.dtype)
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -164,10 +166,10 @@ def labels(typing, array, start):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def label(typing, a, bits, words):  # type: ignore[no-untyped-def]
-    """a with ``words`` of ``labels`` in place of its last bits (a word's number takes ``bits``).
+    """Replace the last bits of a by ``words`` of ``labels`` (a word's number takes ``bits``).
 
-    The largest of such numbers brings its place along; it is off by the share 2^(bits - 23) in
-    float32, 2^(bits - 52) in float64.
+    The largest of such numbers carries its word; it is off by the share 2^(bits - 23) in float32,
+    2^(bits - 52) in float64.
     """
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -183,7 +185,7 @@ def label(typing, a, bits, words):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def word_of(typing, number, bits):  # type: ignore[no-untyped-def]
-    """The word that ``label`` put into a number."""
+    """Return the word that ``label`` put into a number."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind = ir.IntType(signature.args[0].bitwidth)
@@ -198,7 +200,7 @@ def word_of(typing, number, bits):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def plus(typing, a, b, c):  # type: ignore[no-untyped-def]
-    """a + b c."""
+    """Return a + b c."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return _call_intrinsic(builder, "fmuladd", args[0].type, [args[1], args[2], args[0]])
@@ -208,7 +210,7 @@ def plus(typing, a, b, c):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def minus(typing, a, b, c):  # type: ignore[no-untyped-def]
-    """a - b c."""
+    """Return a - b c."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return _call_intrinsic(
@@ -220,7 +222,7 @@ def minus(typing, a, b, c):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def times(typing, a, b):  # type: ignore[no-untyped-def]
-    """a b."""
+    """Return a b."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.fmul(*args)
@@ -230,7 +232,7 @@ def times(typing, a, b):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def ratio(typing, a, b):  # type: ignore[no-untyped-def]
-    """a / b."""
+    """Return a / b."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.fdiv(*args)
@@ -240,7 +242,7 @@ def ratio(typing, a, b):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def if_less(typing, a, b, x, y):  # type: ignore[no-untyped-def]
-    """x where a < b, y elsewhere."""
+    """Return x where a < b, y elsewhere."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
@@ -264,25 +266,25 @@ def _reduction(name: str, before: tuple[float, ...] = ()) -> Any:
 
 @intrinsic
 def total(typing, a):  # type: ignore[no-untyped-def]
-    """The sum of all lanes."""
+    """Return the sum of all lanes."""
     return _reduction("fadd", (-0.0,))(typing, a)
 
 
 @intrinsic
 def least(typing, a):  # type: ignore[no-untyped-def]
-    """The smallest lane."""
+    """Return the smallest lane."""
     return _reduction("fmin")(typing, a)
 
 
 @intrinsic
 def most(typing, a):  # type: ignore[no-untyped-def]
-    """The largest lane."""
+    """Return the largest lane."""
     return _reduction("fmax")(typing, a)
 
 
 @intrinsic
-def beside(typing, a, number, b):  # type: ignore[no-untyped-def]
-    """The lane of b where a first has a number that is there."""
+def lane_at(typing, a, number, b):  # type: ignore[no-untyped-def]
+    """Return the lane of b at the first lane of a that equals ``number``."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         kind = args[0].type
@@ -296,7 +298,7 @@ def beside(typing, a, number, b):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def if_same(typing, a, b, x, y):  # type: ignore[no-untyped-def]
-    """x where a = b, y elsewhere."""
+    """Return x where a = b, y elsewhere."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.select(builder.fcmp_ordered("==", args[0], args[1]), args[2], args[3])
@@ -306,7 +308,7 @@ def if_same(typing, a, b, x, y):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def lowest(typing, bits):  # type: ignore[no-untyped-def]
-    """The place of the lowest bit that is set."""
+    """Return the place of the lowest set bit."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -316,7 +318,7 @@ def lowest(typing, bits):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def below(typing, a, number):  # type: ignore[no-untyped-def]
-    """One bit for each lane of whole numbers: whether it is below a number."""
+    """Return one bit per lane of integers: whether it is below a number."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         count = args[0].type.count
@@ -328,7 +330,7 @@ def below(typing, a, number):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def n_bits(typing, bits):  # type: ignore[no-untyped-def]
-    """How many bits are set."""
+    """Return how many bits are set."""
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.ctpop(args[0])
@@ -338,7 +340,7 @@ def n_bits(typing, bits):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def lanes(typing, array):  # type: ignore[no-untyped-def]
-    """How many numbers of an array a register holds, known to the compiler."""
+    """Return how many numbers of an array a register holds, known to the compiler."""
     count = BYTES * 8 // array.dtype.bitwidth
 
     def code(context, builder, signature, args):  # type: ignore[no-untyped-def]
@@ -348,17 +350,17 @@ def lanes(typing, array):  # type: ignore[no-untyped-def]
 
 
 def pad_width(k: int) -> int:
-    """Words with the room that four registers at a time need."""
+    """Return the number of words padded for four registers at a time."""
     return (k + 63) & ~63
 
 
 def pad_support(n: int) -> int:
-    """Words of a support with the room that a register of their numbers needs."""
+    """Return the size of a support padded to a register of word numbers."""
     return (n + 15) & ~15
 
 
 def zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Zeros that start where a line of the cache does: no register's worth is then in two lines."""
+    """Return zeros aligned to a cache line, so that no register spans two lines."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + BYTES, np.uint8)
     start = -memory.ctypes.data % BYTES

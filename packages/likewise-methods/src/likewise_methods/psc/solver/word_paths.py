@@ -1,8 +1,9 @@
-"""Many vectors over one explicit codebook: homotopy, feature-sign search, or near words only.
+"""Code many vectors over one explicit codebook: homotopy, feature-sign search, or near words
+only.
 
-With the Gram matrix precomputed the first two keep the correlations of all words up to date; on the
-fly they are left to the many-query lasso engine, whose working sets need Gram blocks of their own
-size only.  float32 vectors are scanned in float32, with supports and certificates in float64.
+With the Gram matrix precomputed, the first two keep the correlations of all words up to date.
+Without it, the many-query lasso takes over, whose working sets need small Gram blocks only.
+float32 vectors are scanned in float32; supports and certificates are float64.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ Floats = NDArray[np.float64]
 Coding = Literal["homotopy", "feature-sign", "nearest"]
 
 _ROWS = 256
-# Relative duality gap at which the lasso engine ends.
+# Relative duality gap at which the many-query lasso stops.
 _GAP = 1e-10
 
 
 class WordPaths:
-    """A codebook of unit words, ready to code vectors.
+    """A codebook of unit words prepared for coding; ``lazily``: without its Gram matrix.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class WordPaths:
     def code(
         self, X: NDArray[Any], alpha: float, method: Coding, *, n_nearest: int, n_threads: int
     ) -> Any:
-        """The minima of |x - y words|^2 + alpha |y|_1 over y >= 0.
+        """Return the minima of |x - y words|^2 + alpha |y|_1 over y >= 0, as CSR (n, k).
 
         Parameters
         ----------
@@ -120,7 +121,7 @@ class WordPaths:
         return pack_rows(ids[None], values[None], counts[None])[0]
 
     def _nearest(self, X: NDArray[Any], alpha: float, n_nearest: int) -> tuple[Any, Any, Any]:
-        """Row by row over its own words: those of unit length with the largest products."""
+        """Code each row over the words with the largest products, in feature-sign search."""
         words = self.words.astype(X.dtype)
         C = X @ words.T
         n = min(n_nearest, len(words))
@@ -148,8 +149,10 @@ class WordPaths:
 
 
 class Rule(NamedTuple):
-    """One way to code; ``gram``: it wants the Gram matrix, or else the lasso engine's solver of
-    the same name works in its place."""
+    """One way to code.
+
+    ``gram``: it needs the Gram matrix; without one the lasso solver of the same name is used.
+    """
 
     run: Callable[[WordPaths, NDArray[Any], float, int, int], Any]
     gram: bool
@@ -172,7 +175,7 @@ def nonnegative_codes(
     n_nearest: int = 32,
     n_threads: int = 1,
 ) -> Any:
-    """Non-negative sparse codes over one codebook: min of |x - y words|^2 + alpha |y|_1, y >= 0.
+    """Return non-negative sparse codes: min of |x - y words|^2 + alpha |y|_1 over y >= 0.
 
     Parameters
     ----------
@@ -185,8 +188,8 @@ def nonnegative_codes(
     method : {"homotopy", "feature-sign", "nearest"}, default="homotopy"
         The first two are exact; "nearest" codes on the ``n_nearest`` words only.
     gram : bool, default=True
-        Whether the Gram matrix of all words is computed first; without it (for very many words)
-        the many-query lasso does the work.
+        Whether to compute the Gram matrix of all words first; without it (for very many words) the
+        many-query lasso is used.
     n_nearest : int, default=32
         Words a vector is coded on by "nearest".
     n_threads : int, default=1
@@ -195,7 +198,7 @@ def nonnegative_codes(
     Returns
     -------
     CSR array of shape (n, k)
-        The codes; :func:`likewise_methods.psc.solver.certify` gives their duality gap.
+        The codes; :func:`likewise_methods.psc.certify` gives their duality gap.
 
     Examples
     --------
