@@ -24,7 +24,7 @@ from likewise.catalog.tag_tables import Pair
 
 
 class SidecarRow(NamedTuple):
-    """A sidecar as it was read last: its keywords, and those among them that Likewise wrote."""
+    """A sidecar as it was last read: its keywords, and those of them that Likewise wrote."""
 
     path: str
     size: int
@@ -35,11 +35,13 @@ class SidecarRow(NamedTuple):
 
 
 def sidecars(store: Store) -> dict[str, SidecarRow]:
+    """Return all sidecars by path."""
     rows = store.all("SELECT * FROM sidecars")
     return {row["path"]: _sidecar(row) for row in rows}
 
 
 def sidecar(store: Store, path: str) -> SidecarRow | None:
+    """Return one sidecar."""
     rows = store.all("SELECT * FROM sidecars WHERE path = ?", (path,))
     return _sidecar(rows[0]) if rows else None
 
@@ -78,7 +80,7 @@ TAKE_BACK = "takeback"
 
 
 class ActionRow(NamedTuple):
-    """One bulk action; ``undone`` is when, None while it stands."""
+    """A bulk action; ``undone`` is when it was undone."""
 
     id: int
     kind: str
@@ -90,7 +92,7 @@ class ActionRow(NamedTuple):
 
 
 class SuggestionChange(NamedTuple):
-    """A suggestion that an action made (``came``) or took away."""
+    """A suggestion that an action added (``came``) or removed."""
 
     hash: bytes
     tag: str
@@ -98,9 +100,9 @@ class SuggestionChange(NamedTuple):
 
 
 class WrittenFile(NamedTuple):
-    """A file that an action wrote: the digest of what it wrote, and what was there before.
+    """A file that an action wrote: the digest of its content, and the content before.
 
-    ``known`` is what the catalog knew of the sidecar then.
+    ``known`` is the record of the sidecar before.
     """
 
     path: str
@@ -113,28 +115,30 @@ class WrittenFile(NamedTuple):
 
 
 def actions(store: Store, newest: int = -1) -> list[ActionRow]:
-    """Actions, the newest first."""
+    """Return actions, the newest first."""
     rows = store.all("SELECT * FROM actions ORDER BY id DESC LIMIT ?", (newest,))
     return [_action(row) for row in rows]
 
 
 def action(store: Store, id_: int) -> ActionRow | None:
+    """Return one action."""
     rows = store.all("SELECT * FROM actions WHERE id = ?", (id_,))
     return _action(rows[0]) if rows else None
 
 
 def suggestion_changes(store: Store, action: int) -> list[SuggestionChange]:
+    """Return the suggestions that an action added and removed."""
     rows = store.all("SELECT hash, tag, came FROM action_suggestions WHERE action = ?", (action,))
     return [SuggestionChange(bytes(row[0]), row[1], bool(row[2])) for row in rows]
 
 
 def written_paths(store: Store, action: int) -> list[str]:
-    """Paths of the files an action wrote, in order."""
-    rows = store.all("SELECT path FROM action_files WHERE action = ? ORDER BY path", (action,))
-    return [row[0] for row in rows]
+    """Return the paths of the files that an action wrote."""
+    return store.column("SELECT path FROM action_files WHERE action = ? ORDER BY path", (action,))
 
 
 def written_file(store: Store, action: int, path: str) -> WrittenFile:
+    """Return a file that an action wrote."""
     (row,) = store.all(
         "SELECT digest, before, known FROM action_files WHERE action = ? AND path = ?",
         (action, path),
@@ -164,7 +168,7 @@ def _action(row: Row) -> ActionRow:
 def put_action(
     c: Transaction, store: Store, kind: str, pictures: int, body: Mapping[str, Any]
 ) -> int:
-    """A new action of whoever acts on this store now; gives its id."""
+    """Add an action of the current actor; return its id."""
     cursor = c.execute(
         "INSERT INTO actions (kind, made, who, pictures, body) VALUES (?, ?, ?, ?, ?)",
         (kind, moment(), store.actor, pictures, json.dumps({**body, **signature()})),
@@ -174,7 +178,7 @@ def put_action(
 
 
 def put_count(c: Transaction, action: int, pictures: int) -> None:
-    """An action that is done batch by batch has reached this many."""
+    """Store how many pictures an action has changed so far."""
     c.execute("UPDATE actions SET pictures = ? WHERE id = ?", (pictures, action))
 
 
@@ -185,7 +189,7 @@ def mark_undone(c: Transaction, action: int) -> None:
 def put_suggestion_changes(
     c: Transaction, action: int, gone: Iterable[Pair], come: Iterable[Pair]
 ) -> int:
-    """Suggestions that an action took away and made; gives how many pictures they are of."""
+    """Store the suggestions that an action removed and added; return how many pictures they are of."""
     changed = set()
     for came, pairs in ((0, gone), (1, come)):
         for image, tag in pairs:
@@ -210,9 +214,9 @@ def put_written_file(c: Transaction, action: int, file: WrittenFile) -> None:
 
 
 def settle_written_files(c: Transaction, action: int, lost: Iterable[str]) -> int | None:
-    """After a batch: forget files that could not be written, and count the others.
+    """Forget files that could not be written, and count the others.
 
-    Gives the action, or None where it has come to nothing.
+    Return the action, or None if it wrote no file.
     """
     c.executemany(
         "DELETE FROM action_files WHERE action = ? AND path = ?",
@@ -227,7 +231,7 @@ def settle_written_files(c: Transaction, action: int, lost: Iterable[str]) -> in
 
 
 def moment() -> str:
-    """Now, as the log writes it."""
+    """Return the time now as the log stores it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -240,7 +244,7 @@ Vectors = Mapping[tuple[str, int], Mapping[int, bytes]]
 
 
 class RemovedImage(NamedTuple):
-    """A picture that was removed: the files it had, and where those went that were moved away."""
+    """A removed picture: its files, and where those were moved that left their folder."""
 
     hash: bytes
     files: Mapping[str, tuple[int, int]]
@@ -255,7 +259,7 @@ class Restored(NamedTuple):
 
 
 def removed_images(store: Store, action: int) -> list[RemovedImage]:
-    """What an action removed and nobody brought back since."""
+    """Return what an action removed and what is still out."""
     rows = store.all("SELECT hash, rows FROM removed_images WHERE action = ?", (action,))
     found = []
     for row in rows:
@@ -266,8 +270,8 @@ def removed_images(store: Store, action: int) -> list[RemovedImage]:
 
 
 def removed_hashes(store: Store) -> set[bytes]:
-    """What names the content of every picture that is to stay out."""
-    return {bytes(row[0]) for row in store.all("SELECT hash FROM removed_images")}
+    """Return the content digests of all removed pictures."""
+    return set(map(bytes, store.column("SELECT hash FROM removed_images")))
 
 
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
@@ -280,9 +284,9 @@ def remove_remembered(
     vectors: Vectors,
     moved: Mapping[str, str],
 ) -> None:
-    """Take pictures out and remember all that belonged to them.
+    """Remove pictures and remember everything that belonged to them.
 
-    ``moved`` says where files of theirs are to go.
+    ``moved`` says where their files will be moved.
     """
     taken = list(images)
     tables = _tables_of_images()
@@ -315,7 +319,7 @@ def remove_remembered(
 
 
 def forget_removed(c: Transaction, digest: bytes) -> None:
-    """Somebody wants this picture again: it is no longer kept out."""
+    """Allow a removed picture to be added again."""
     c.execute("DELETE FROM removed_images WHERE hash = ?", (digest,))
 
 
@@ -326,11 +330,11 @@ def restore_removed(
     changed: Collection[str],
     describing: Collection[str],
 ) -> Restored:
-    """Bring back what an action removed, with all that belonged to it.
+    """Bring back what an action removed, with everything that belonged to it.
 
-    ``changed`` are files that hold something else by now.  A picture stays out where it came back
-    otherwise, or where none of its files is what it was.  ``describing`` are spaces that should
-    have a row of every picture.
+    ``changed`` are files that hold something else now.  A picture stays out if it was added again,
+    or if none of its files is unchanged.  ``describing`` are spaces that should have a row of every
+    picture.
     """
     spaces = {name: space.generation for name, space in store.spaces().items()}
     images: dict[bytes, int] = {}
@@ -363,7 +367,7 @@ def restore_removed(
 
 
 def _is_free(c: Transaction, path: str) -> bool:
-    """Whether a path still waits for its removed picture."""
+    """Return whether a path still waits for its removed picture."""
     row = c.execute("SELECT problem FROM files WHERE path = ?", (path,)).fetchone()
     return row is None or row[0] == REMOVED
 
@@ -383,7 +387,7 @@ def _restore_more(
 def _restore_vectors(
     c: Transaction, store: Store, digest: bytes, image: int, spaces: Mapping[str, int]
 ) -> set[str]:
-    """Rows that still fit; gives the spaces that have none of this picture now."""
+    """Restore rows of live generations; return the spaces that have no row of this picture."""
     rows = store.all(
         "SELECT space, generation, vector, sum FROM removed_vectors WHERE hash = ?", (digest,)
     )
@@ -398,7 +402,7 @@ def _restore_vectors(
 
 
 def _tables_of_images() -> list[tuple[str, str]]:
-    """Tables whose rows belong to a picture, and the column that names it."""
+    """Return (table, column) of everything that refers to pictures."""
     return [
         (table.name, column)
         for table in tables()

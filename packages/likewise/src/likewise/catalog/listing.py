@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from likewise.catalog.database import marks, parts
 from likewise.catalog.store import Store
 from likewise_methods.validation import one_of
 
@@ -30,7 +29,7 @@ def list_images(
     offset: int,
     limit: int,
 ) -> tuple[int, list[int]]:
-    """(how many, the ids of one page)."""
+    """Return (how many pictures match, the ids of one page)."""
     one_of(sort, "sort", _ORDERS)
     clauses, parameters = store.conditions(where)
     total = int(store.one(f"SELECT count(*) FROM images i {_where(clauses)}", parameters))
@@ -61,32 +60,22 @@ def _where(clauses: Sequence[str]) -> str:
 
 
 def dates_of(store: Store, ids: Iterable[int]) -> dict[int, str]:
-    """When pictures were taken, where that is known."""
-    found: dict[int, str] = {}
-    for part in parts(list(ids)):
-        rows = store.all(f"SELECT image, moment FROM moments WHERE image IN ({marks(part)})", part)
-        found |= {row[0]: row[1] for row in rows}
-    return found
+    """Return when pictures were taken, where that is known."""
+    return {image: moment for image, (moment, _) in moments_of(store, ids).items()}
 
 
 def folders_of(store: Store, ids: Iterable[int]) -> dict[int, list[str]]:
-    """The folders of the files that hold each picture, by name."""
+    """Return the folders of each picture's files, by name."""
     found: dict[int, list[str]] = {}
-    for part in parts(list(ids)):
-        rows = store.all(
-            f"""SELECT DISTINCT image, folder FROM files WHERE image IN ({marks(part)})
-                ORDER BY 1, 2""",
-            part,
-        )
-        for image, folder in rows:
-            found.setdefault(image, []).append(folder)
+    sql = "SELECT DISTINCT image, folder FROM files WHERE image IN ({}) ORDER BY 1, 2"
+    for image, folder in store.each(sql, ids):
+        found.setdefault(image, []).append(folder)
     return found
 
 
 def ids_after(store: Store, after: int, limit: int) -> list[int]:
-    """Pictures beyond an id, the next few."""
-    rows = store.all("SELECT id FROM images WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
-    return [row[0] for row in rows]
+    """Return the next few pictures after an id."""
+    return store.column("SELECT id FROM images WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
 
 
 def last_id(store: Store) -> int:
@@ -102,8 +91,9 @@ BIG_MONTH = 100
 
 
 class MonthRow(NamedTuple):
-    """A month (YYYY-MM), how many pictures it has, and of how many only the file's name or the
-    file's time says so; of a big one the days (day, pictures), newest first."""
+    """A month (YYYY-MM): its pictures, how many are dated by their file's name or by its time only,
+    and for a big month its days (day, pictures), newest first.
+    """
 
     month: str
     pictures: int
@@ -113,7 +103,7 @@ class MonthRow(NamedTuple):
 
 
 class TimelineEntry(NamedTuple):
-    """A picture with its moment and what says so: exif, name or file."""
+    """A picture, when it was taken, and where that comes from: exif, name or file."""
 
     image: int
     moment: str
@@ -121,7 +111,9 @@ class TimelineEntry(NamedTuple):
 
 
 class FolderRow(NamedTuple):
-    """A folder: its pictures, and those with all folders below it.  ``depth`` 0 was added."""
+    """A folder: its own pictures, and those with all subfolders; ``depth`` 0 is a folder that was
+    added.
+    """
 
     path: str
     name: str
@@ -131,15 +123,17 @@ class FolderRow(NamedTuple):
 
 
 class PlaceRow(NamedTuple):
+    """A picture and where it was taken."""
+
     image: int
     latitude: float
     longitude: float
 
 
 def _kept(store: Store, where: Mapping[str, Any], *, few: bool = False) -> tuple[str, list[Any]]:
-    """The conditions over images i as one clause about m.image; empty where every picture passes.
+    """Return the conditions as one clause about m.image; empty where every picture passes.
 
-    ``few``: only some rows are looked at, each of which is asked; else the answer is one set.
+    ``few``: only some rows are looked at, so each is tested by itself.
     """
     if not where:
         # The few that are hidden are named, not the many that are not.
@@ -153,7 +147,7 @@ def _kept(store: Store, where: Mapping[str, Any], *, few: bool = False) -> tuple
 
 
 def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
-    """All months that have pictures, newest first: one query."""
+    """Return all months that have pictures, newest first."""
     kept, parameters = _kept(store, where)
     rows = store.all(
         f"""SELECT substr(m.moment, 1, 10) AS day, count(*),
@@ -174,7 +168,7 @@ def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
 def month_page(
     store: Store, where: Mapping[str, Any], month: str, offset: int, limit: int
 ) -> list[TimelineEntry]:
-    """Pictures of a month, newest first; the index finds the month, whatever comes before it."""
+    """Return pictures of a month, newest first."""
     kept, parameters = _kept(store, where, few=True)
     rows = store.all(
         # Nothing of a moment sorts behind "~".
@@ -186,15 +180,14 @@ def month_page(
     return [TimelineEntry(*tuple(row)) for row in rows]
 
 
-def moments_of(store: Store, ids: list[int]) -> dict[int, tuple[str, str]]:
-    """(moment, source) of pictures (at most 500), by id."""
-    marks = ", ".join("?" * len(ids))
-    rows = store.all(f"SELECT image, moment, source FROM moments WHERE image IN ({marks})", ids)
+def moments_of(store: Store, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """Return (moment, source) of pictures by id."""
+    rows = store.each("SELECT image, moment, source FROM moments WHERE image IN ({})", ids)
     return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
-    """The folders that were added and all below them that hold pictures, in the order of a tree."""
+    """Return the added folders and their subfolders that hold pictures, as a tree."""
     kept, parameters = _kept(store, where)
     rows = store.all(
         f"""SELECT m.folder, count(*) FROM files m WHERE m.image IS NOT NULL {kept}
@@ -234,17 +227,14 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
 
 
 def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
-    """Sorts folders as people list them: in any case, numbers by what they count.
-
-    Name by name, so that a folder is followed by what is in it.
-    """
+    """Return a sort key for folders: in any case, numbers by value, subfolders after their folder."""
     names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
     # Every second piece is a number: like is compared with like.
     return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path
 
 
 def _tops(roots: list[str], folders: Mapping[str, Any]) -> list[str]:
-    """Folders at the top: those that were added, outermost only, and those of single files."""
+    """Return the folders at the top: the outermost that were added, and those of single files."""
     made: list[str] = []
     for root in sorted(roots, key=len):
         # A root that is a picture stands for the folder it lies in.
@@ -256,7 +246,7 @@ def _tops(roots: list[str], folders: Mapping[str, Any]) -> list[str]:
 
 
 def _up(folder: str, tops: list[str]) -> Iterator[str]:
-    """A folder and all above it, up to the one that was added."""
+    """Yield a folder and its parents up to the top."""
     top = _top_of(folder, tops)
     while True:
         yield folder
@@ -274,13 +264,13 @@ def _is_within(path: str, top: str) -> bool:
 
 
 def cameras(store: Store) -> list[tuple[str, int]]:
-    """Cameras that files name, with how many pictures; the most frequent first."""
+    """Return the cameras and how many pictures each took, the most frequent first."""
     rows = store.all("SELECT camera, count(*) FROM cameras GROUP BY camera ORDER BY 2 DESC, 1")
     return [(row[0], row[1]) for row in rows]
 
 
 def places(store: Store, where: Mapping[str, Any]) -> list[PlaceRow]:
-    """Pictures whose file says where they were taken."""
+    """Return the pictures whose file says where they were taken."""
     kept, parameters = _kept(store, where)
     rows = store.all(
         f"""SELECT m.image, m.latitude, m.longitude FROM shots m

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from likewise.catalog.content import check_names, plain_name
-from likewise.catalog.database import Row, marks, parts, read_json
+from likewise.catalog.database import Row, read_json
 from likewise.catalog.key_table import signature
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.sums import LINE, START, blob_sum, check_blob, check_line, line_digest
@@ -47,6 +47,7 @@ class Entry(NamedTuple):
 
 
 def profiles(store: Store) -> dict[str, ProfileRow]:
+    """Return all profiles by name."""
     rows = store.all("SELECT * FROM profiles ORDER BY name")
     return {
         row["name"]: ProfileRow(
@@ -57,12 +58,12 @@ def profiles(store: Store) -> dict[str, ProfileRow]:
 
 
 def last_entry(store: Store, profile: str) -> int:
-    """The newest line of a profile's own log; 0 when it has none."""
+    """Return the newest line of a profile's own log; 0 without any."""
     return int(store.one("SELECT max(number) FROM log WHERE profile = ?", (profile,)) or 0)
 
 
 def entries(store: Store, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
-    """Lines of a profile's own log behind number ``after``, in order; none about tags."""
+    """Return the lines of a profile's own log after a number, in order, without those about tags."""
     rows = store.all(
         f"""SELECT {LINE} FROM log WHERE profile = ? AND number > ?
             AND number <= coalesce(?, number) AND {_NO_TAGS} ORDER BY number""",
@@ -75,12 +76,12 @@ def entries(store: Store, profile: str, after: int = 0, upto: int | None = None)
 
 
 def last_line(store: Store) -> int:
-    """The newest line of the whole log; 0 when it is empty."""
+    """Return the newest line of the whole log; 0 without any."""
     return int(store.one("SELECT max(number) FROM log") or 0)
 
 
 def last_session(store: Store, profile: str) -> tuple[int, str] | None:
-    """(session, time) of the newest line of a profile."""
+    """Return (session, time) of the newest line of a profile."""
     rows = store.all(
         f"""SELECT session, made FROM log WHERE profile = ? AND {_NO_TAGS}
             ORDER BY number DESC LIMIT 1""",
@@ -90,54 +91,44 @@ def last_session(store: Store, profile: str) -> tuple[int, str] | None:
 
 
 def subject_of(store: Store, key: bytes) -> int | None:
+    """Return the subject with this key."""
     found = store.one("SELECT id FROM subjects WHERE key = ?", (key,))
     return None if found is None else int(found)
 
 
 def text_subjects(store: Store) -> dict[int, str]:
-    """Subjects that are typed texts, and the text of each."""
+    """Return the typed texts among the subjects."""
     rows = store.all("SELECT subject, text FROM subject_texts ORDER BY subject")
     return {row[0]: row[1] for row in rows}
 
 
 def subjects_in_collection(store: Store, subjects: Iterable[int]) -> dict[int, int]:
-    """Subject to picture, for those that are in the collection now."""
-    found: dict[int, int] = {}
-    for part in parts(sorted(subjects)):
-        rows = store.all(
-            f"""SELECT s.id, i.id FROM subjects s JOIN images i ON i.hash = s.key
-                WHERE s.id IN ({marks(part)})""",
-            part,
-        )
-        found |= {row[0]: row[1] for row in rows}
-    return found
+    """Return the pictures of subjects that are in the collection."""
+    sql = """SELECT s.id, i.id FROM subjects s JOIN images i ON i.hash = s.key
+             WHERE s.id IN ({})"""
+    return {row[0]: row[1] for row in store.each(sql, sorted(subjects))}
 
 
 def jpeg_of(store: Store, subject: int) -> bytes | None:
+    """Return the small JPEG of a subject."""
     found = store.one("SELECT jpeg FROM subjects WHERE id = ?", (subject,))
     return None if found is None else bytes(found)
 
 
 def codes(store: Store, space: str, generation: int, subjects: Iterable[int]) -> dict[int, bytes]:
-    """Vectors of subjects in a generation; those without one are left out."""
-    found: dict[int, bytes] = {}
-    for part in parts(sorted(set(subjects))):
-        rows = store.all(
-            f"""SELECT subject, vector, sum FROM codes
-                WHERE space = ? AND generation = ? AND subject IN ({marks(part)})""",
-            (space, generation, *part),
-        )
-        found |= {
-            subject: check_blob(vector, due, space, generation, subject)
-            for subject, vector, due in rows
-        }
-    return found
+    """Return the vectors of subjects in a generation; subjects without one are left out."""
+    sql = """SELECT subject, vector, sum FROM codes
+             WHERE space = ? AND generation = ? AND subject IN ({})"""
+    return {
+        subject: check_blob(vector, due, space, generation, subject)
+        for subject, vector, due in store.each(sql, sorted(set(subjects)), space, generation)
+    }
 
 
 def subjects_without_code(
     store: Store, space: str, old: int, new: int
 ) -> list[tuple[int, bytes | None]]:
-    """Subjects without a code in the new generation, each with its old one if it has one."""
+    """Return subjects without a code in the new generation, each with its old one if it has one."""
     rows = store.all(
         """SELECT s.id, a.vector, a.sum FROM subjects s LEFT JOIN codes a
            ON a.subject = s.id AND a.space = ? AND a.generation = ?
@@ -152,7 +143,7 @@ def subjects_without_code(
 
 
 def imported_weights(store: Store, entry: int, space: str, generation: int) -> bytes | None:
-    """Weights that came in whole (imported, or learned in one go), as a blob."""
+    """Return weights that were imported, or learned as a whole, as a blob."""
     rows = store.all(
         "SELECT weights, sum FROM given WHERE entry = ? AND space = ? AND generation = ?",
         (entry, space, generation),
@@ -161,6 +152,7 @@ def imported_weights(store: Store, entry: int, space: str, generation: int) -> b
 
 
 def all_imported_weights(store: Store, space: str, generation: int) -> list[tuple[int, bytes]]:
+    """Return all imported weights of a generation, by line."""
     rows = store.all(
         "SELECT entry, weights, sum FROM given WHERE space = ? AND generation = ? ORDER BY entry",
         (space, generation),
@@ -171,7 +163,7 @@ def all_imported_weights(store: Store, space: str, generation: int) -> list[tupl
 
 
 def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
-    """Histories with a checkpoint, and how many items each has folded."""
+    """Return the histories with a checkpoint, and how many items each contains."""
     rows = store.all(
         "SELECT history, n_items FROM checkpoints WHERE space = ? AND generation = ?",
         (space, generation),
@@ -180,7 +172,7 @@ def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
 
 
 def checkpoint(store: Store, space: str, generation: int, history: bytes) -> bytes | None:
-    """A kept state; one that is not what was written counts as none, since the log has it all."""
+    """Return a stored state, None if it is damaged: the log has everything."""
     rows = store.all(
         """SELECT state, sum, n_items FROM checkpoints
            WHERE space = ? AND generation = ? AND history = ?""",
@@ -193,7 +185,7 @@ def checkpoint(store: Store, space: str, generation: int, history: bytes) -> byt
 
 
 def compacted_segments(store: Store, profile: str) -> dict[str, tuple[str, int]]:
-    """Segment to (its smaller copy for a profile, bytes)."""
+    """Return (smaller copy for a profile, bytes) of segments."""
     rows = store.all("SELECT segment, name, n_bytes FROM compacted WHERE profile = ?", (profile,))
     return {row[0]: (plain_name(row[1]), row[2]) for row in rows}
 
@@ -208,6 +200,7 @@ def put_profile(
 
 
 def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
+    """Return the id of the subject with this key; add it if it is new."""
     row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
     if row is not None:
         # It was in the collection once, and is asked about from outside now.
@@ -220,14 +213,14 @@ def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
 
 
 def put_subject_text(c: Transaction, subject: int, text: str) -> None:
-    """The text that a subject is; the first way it was typed stays."""
+    """Store the text of a subject; the first spelling stays."""
     c.execute("INSERT OR IGNORE INTO subject_texts VALUES (?, ?)", (subject, text))
 
 
 def put_code(c: Transaction, subject: int, space: str, generation: int, vector: bytes) -> bool:
-    """The first code of a subject stays: replay must read what was learned from.
+    """Store the code of a subject unless it has one; return whether it had none.
 
-    Gives whether this is the first.
+    The first stays, because replay must read what was learned from.
     """
     made = c.execute(
         "INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?, ?)",
@@ -244,9 +237,9 @@ def append_entry(
     session: int | None,
     body: Mapping[str, Any],
 ) -> int:
-    """A new line of the log; gives its number.  No session begins one, named by this line.
+    """Append a line to the log, with the named key in use; return its number.
 
-    It says with which key it was written, where it was one of the named ones.
+    Without a session the line begins one, which has the number of the line.
     """
     text = json.dumps({**body, **signature()}, separators=(",", ":"))
     cursor = c.execute(
@@ -311,14 +304,14 @@ _PER_GENERATION = ("codes", "given", "checkpoints")
 
 
 def forget_older(c: Transaction, space: str, number: int) -> None:
-    """A generation became the live one: what replay needed for older ones goes."""
+    """Delete what replay needed for older generations."""
     for table in _PER_GENERATION:
         c.execute(f"DELETE FROM {table} WHERE space = ? AND generation < ?", (space, number))
     c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
 
 
 def forget_unfinished(c: Transaction) -> None:
-    """What was made for generations whose job died."""
+    """Delete what was made for generations whose job died."""
     for table in _PER_GENERATION:
         c.execute(
             f"""DELETE FROM {table} WHERE generation >
@@ -327,6 +320,7 @@ def forget_unfinished(c: Transaction) -> None:
 
 
 def forget_space(c: Transaction, space: str) -> None:
+    """Delete what replay needed for a space."""
     for table in _PER_GENERATION:
         c.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
     c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
@@ -334,30 +328,30 @@ def forget_space(c: Transaction, space: str) -> None:
 
 @dataclass(frozen=True)
 class Model:
-    """A learned metric or map: a similarity of its own, good for one generation of one space only.
+    """A learned metric or map: a similarity that belongs to one generation of one space.
 
     Attributes
     ----------
     name : str
-        What a search calls it by.
+        Its name in a search.
     kind : str
-        A metric or a map.
+        "metric" or "map".
     space : str
-        Whose vectors it was learned over.
+        The space it was learned over.
     generation : int
         Of that space.
     profile : str
-        Whose judgements it was learned from.
+        The profile whose judgements it was learned from.
     position : int
-        Up to which line of the log.
+        The last line of the log it was learned from.
     made : str
-        When.
+        When it was made.
     files : mapping of str to str
-        What it is kept in.
+        Its files.
     options : mapping
-        How it was asked for.
+        The options it was made with.
     figures : mapping
-        What came of it.
+        The results.
 
     See Also
     --------
@@ -377,37 +371,31 @@ class Model:
 
 
 def models(store: Store) -> dict[str, Model]:
-    """Every learned model by name."""
+    """Return every learned model by name."""
     rows = store.all("SELECT * FROM models ORDER BY name")
     return {row["name"]: _model(row) for row in rows}
 
 
 def model(store: Store, name: str) -> Model | None:
+    """Return a learned model."""
     rows = store.all("SELECT * FROM models WHERE name = ?", (name,))
     return _model(rows[0]) if rows else None
 
 
 def bodies(store: Store, numbers: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """What lines of the log say, by their numbers."""
-    found: dict[int, dict[str, Any]] = {}
-    for part in parts(list(numbers)):
-        rows = store.all(f"SELECT {LINE} FROM log WHERE number IN ({marks(part)})", part)
-        found |= {row["number"]: json.loads(check_line(row)["body"]) for row in rows}
-    return found
+    """Return the bodies of lines of the log by number."""
+    rows = store.each(f"SELECT {LINE} FROM log WHERE number IN ({{}})", numbers)
+    return {row["number"]: json.loads(check_line(row)["body"]) for row in rows}
 
 
 def last_vector(store: Store, space: str, generation: int) -> int:
-    """The newest number of a fresh row; 0 when there is none."""
-    return int(
-        store.one(
-            "SELECT max(number) FROM vectors WHERE space = ? AND generation = ?",
-            (space, generation),
-        )
-        or 0
-    )
+    """Return the newest number of a fresh row; 0 without any."""
+    sql = "SELECT max(number) FROM vectors WHERE space = ? AND generation = ?"
+    return int(store.one(sql, (space, generation)) or 0)
 
 
 def last_tombstone(store: Store) -> int:
+    """Return the newest number of a removed picture; 0 without any."""
     return int(store.one("SELECT max(number) FROM tombstones") or 0)
 
 
@@ -423,7 +411,7 @@ def _model(row: Row) -> Model:
 
 
 def put_model(c: Transaction, made: Model) -> None:
-    """A model under its name, in the place of the one that had it."""
+    """Store a model, in place of one with the same name."""
     c.execute(
         "INSERT OR REPLACE INTO models VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (

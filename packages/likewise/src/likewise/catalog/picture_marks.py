@@ -5,17 +5,16 @@ Kept by content: a picture that leaves the collection and comes back finds what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from likewise.catalog.database import marks, parts
 from likewise.catalog.store import Store, Transaction
 from likewise.images.shots import Shot
 
 
 class Marks(NamedTuple):
-    """What a person thinks of a picture."""
+    """Stars, favourite and hidden of a picture."""
 
     stars: int = 0
     favourite: bool = False
@@ -23,7 +22,7 @@ class Marks(NamedTuple):
 
 
 class AlbumRow(NamedTuple):
-    """An album: its pictures that are in the collection, and one of them for its cover."""
+    """An album: how many of its pictures are in the collection, and one of them as its cover."""
 
     name: str
     pictures: int
@@ -31,29 +30,22 @@ class AlbumRow(NamedTuple):
 
 
 def marks_of(store: Store, ids: Iterable[int]) -> dict[int, Marks]:
-    """Marks of pictures that have some; by id."""
-    found: dict[int, Marks] = {}
-    for part in parts(list(ids)):
-        rows = store.all(
-            f"""SELECT i.id, m.stars, m.favourite, m.hidden FROM images i
-                JOIN picture_marks m ON m.hash = i.hash WHERE i.id IN ({marks(part)})""",
-            part,
-        )
-        found |= {row[0]: Marks(row[1], bool(row[2]), bool(row[3])) for row in rows}
-    return found
+    """Return the marks of pictures by id; pictures without marks are left out."""
+    sql = """SELECT i.id, m.stars, m.favourite, m.hidden FROM images i
+             JOIN picture_marks m ON m.hash = i.hash WHERE i.id IN ({})"""
+    return {row[0]: Marks(row[1], bool(row[2]), bool(row[3])) for row in store.each(sql, ids)}
 
 
 def marked_images(store: Store) -> list[int]:
-    """Pictures that have a mark or are in an album."""
-    rows = store.all(
+    """Return the pictures that have a mark or are in an album."""
+    return store.column(
         """SELECT i.id FROM images i WHERE i.hash IN (SELECT hash FROM picture_marks)
            OR i.hash IN (SELECT hash FROM album_pictures) ORDER BY 1"""
     )
-    return [row[0] for row in rows]
 
 
 def albums(store: Store) -> list[AlbumRow]:
-    """All albums by name; hidden pictures are not counted and are no cover."""
+    """Return all albums by name; hidden pictures are not counted and are no cover."""
     rows = store.all(
         """SELECT a.name, count(i.id), max(i.id) FROM albums a
            LEFT JOIN album_pictures p ON p.album = a.id
@@ -64,36 +56,29 @@ def albums(store: Store) -> list[AlbumRow]:
     return [AlbumRow(*tuple(row)) for row in rows]
 
 
-def albums_of(store: Store, id_: int) -> list[str]:
-    """Names of the albums a picture is in."""
-    rows = store.all(
-        """SELECT a.name FROM albums a JOIN album_pictures p ON p.album = a.id
-           JOIN images i ON i.hash = p.hash WHERE i.id = ? ORDER BY 1""",
-        (id_,),
-    )
-    return [row[0] for row in rows]
+def albums_of(store: Store, ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return the albums that pictures are in; pictures in none are left out."""
+    found: dict[int, list[str]] = {}
+    sql = """SELECT i.id, a.name FROM albums a JOIN album_pictures p ON p.album = a.id
+             JOIN images i ON i.hash = p.hash WHERE i.id IN ({}) ORDER BY 2"""
+    for image, name in store.each(sql, ids):
+        found.setdefault(image, []).append(name)
+    return found
 
 
 def has_album(store: Store, name: str) -> bool:
     return store.one("SELECT 1 FROM albums WHERE name = ?", (name,)) is not None
 
 
-def album_members(store: Store, name: str, ids: Sequence[int]) -> set[int]:
-    """Those of the pictures that are in an album."""
-    found: set[int] = set()
-    for part in parts(ids):
-        rows = store.all(
-            f"""SELECT i.id FROM images i JOIN album_pictures p ON p.hash = i.hash
-                WHERE p.album = (SELECT id FROM albums WHERE name = ?)
-                AND i.id IN ({marks(part)})""",
-            (name, *part),
-        )
-        found |= {row[0] for row in rows}
-    return found
+def album_members(store: Store, name: str, ids: Iterable[int]) -> set[int]:
+    """Return those of the pictures that are in an album."""
+    sql = """SELECT i.id FROM images i JOIN album_pictures p ON p.hash = i.hash
+             WHERE p.album = (SELECT id FROM albums WHERE name = ?) AND i.id IN ({})"""
+    return {row[0] for row in store.each(sql, ids, name)}
 
 
 def shot_of(store: Store, id_: int) -> Shot | None:
-    """How and where a picture was taken, as far as its file says."""
+    """Return how and where a picture was taken, as far as its file says."""
     rows = store.all(
         "SELECT lens, exposure, aperture, iso, focal, latitude, longitude FROM shots "
         "WHERE image = ?",
@@ -103,8 +88,8 @@ def shot_of(store: Store, id_: int) -> Shot | None:
 
 
 def unread_shots(store: Store) -> list[int]:
-    """Pictures whose EXIF was last read by a version that kept less of it."""
-    return [row[0] for row in store.all("SELECT image FROM unread_shots ORDER BY 1")]
+    """Return the pictures whose EXIF was last read by a version that stored less of it."""
+    return store.column("SELECT image FROM unread_shots ORDER BY 1")
 
 
 # -- writes, inside ``Store.write`` ----------------------------------------------------------
@@ -124,7 +109,7 @@ def _put(c: Transaction, digest: bytes, mark: Marks) -> None:
 
 
 def put_shot(c: Transaction, image: int, shot: Shot | None) -> None:
-    """How a picture was taken; a rating inside its file counts where nobody gave stars."""
+    """Store how a picture was taken; a rating in the file counts only where there are no marks."""
     c.execute("DELETE FROM unread_shots WHERE image = ?", (image,))
     if shot is None:
         return
@@ -137,7 +122,7 @@ def put_shot(c: Transaction, image: int, shot: Shot | None) -> None:
 
 
 def put_rating(c: Transaction, image: int, rating: int | None) -> None:
-    """Stars that a file brings along: only for a picture of which nothing was said."""
+    """Store the stars in a file for a picture without marks."""
     if rating:
         c.execute(
             """INSERT OR IGNORE INTO picture_marks (hash, stars)
@@ -181,7 +166,7 @@ def take_from_album(c: Transaction, name: str, images: Iterable[int]) -> None:
 
 
 def put_action_marks(c: Transaction, action: int, before: Mapping[int, Marks]) -> None:
-    """What an action changed, as it was."""
+    """Store the marks that an action changed, as they were."""
     c.executemany(
         "INSERT INTO action_marks SELECT ?, hash, ?, ?, ? FROM images WHERE id = ?",
         [(action, *map(int, mark), image) for image, mark in before.items()],
@@ -191,8 +176,9 @@ def put_action_marks(c: Transaction, action: int, before: Mapping[int, Marks]) -
 def undo_marks(
     c: Transaction, store: Store, action: int, change: Mapping[str, Any]
 ) -> tuple[int, int]:
-    """Marks as they were where they are still what the action made them; how many, and how many
-    were changed since.  ``change`` is what the action set; other marks stay as they are now."""
+    """Restore the marks an action set, unless they were changed since; return how many were
+    restored and how many were not.  ``change`` is what the action set; other marks stay.
+    """
     rows = store.all(
         """SELECT a.hash, a.stars, a.favourite, a.hidden, coalesce(m.stars, 0),
                   coalesce(m.favourite, 0), coalesce(m.hidden, 0)
@@ -210,7 +196,7 @@ def undo_marks(
 
 
 def put_action_album(c: Transaction, action: int, images: Iterable[int]) -> None:
-    """Pictures that came into an album, or left it, by an action."""
+    """Store the pictures that an action put into an album or took out of it."""
     c.executemany(
         "INSERT INTO action_album_pictures SELECT ?, hash FROM images WHERE id = ?",
         [(action, image) for image in images],
@@ -220,9 +206,10 @@ def put_action_album(c: Transaction, action: int, images: Iterable[int]) -> None
 def undo_album(
     c: Transaction, action: int, name: str, *, came: bool, made: bool, gone: bool
 ) -> tuple[int, int]:
-    """Pictures that ``came`` leave an album again, others come back; how many, and how many were
-    in or out of it already.  An album that was ``made`` goes with its last picture, one that is
-    ``gone`` is there again."""
+    """Take the pictures that ``came`` out of an album, or put the others back; return how many, and
+    how many were out or in already.  An album that the action ``made`` is deleted when empty; a
+    deleted one (``gone``) is made again.
+    """
     if gone:
         put_album(c, name)
     wanted = "SELECT hash FROM action_album_pictures WHERE action = :action"

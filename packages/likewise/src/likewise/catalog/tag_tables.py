@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from likewise.catalog.database import Row, marks, parts
+from likewise.catalog.database import Row, marks
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.sums import LINE, check_line
 from likewise.errors import InvalidInput
@@ -32,9 +32,9 @@ _HIDDEN, _SIGN = re.compile(_WITHIN), re.compile(f"({_WITHIN})|.", re.DOTALL)
 
 
 def clean(tag: object) -> str:
-    """A tag as it is kept: composed letters, single spaces, nothing invisible.
+    """Return a tag in normal form: composed letters, single spaces, nothing invisible.
 
-    But joiners inside a word or an emoji, without which it would be another.
+    Joiners inside a word or an emoji stay.
 
     >>> clean("  New   York ")
     'New York'
@@ -54,14 +54,14 @@ def clean(tag: object) -> str:
 
 
 def clean_all(tags: Iterable[object]) -> list[str]:
-    """Tags as they are kept, each once, in their order; a lone text is refused."""
+    """Return tags in normal form, each once, in order; a single text is refused."""
     if isinstance(tags, str | bytes):
         raise InvalidInput(f"{tags!r} is one tag; a list of tags expected")
     return list(dict.fromkeys(map(clean, tags)))
 
 
 def usable(tags: Iterable[str]) -> list[str]:
-    """Tags from a file: what can be kept, cleaned; the rest is passed by."""
+    """Return the tags from a file that can be stored, in normal form."""
     found = []
     for tag in tags:
         try:
@@ -77,12 +77,12 @@ def _printable_sign(sign: re.Match[str]) -> str:
 
 
 def fold_case(text: str) -> str:
-    """For comparing in any case of letters, of any alphabet."""
+    """Return text for comparing in any case, in any alphabet."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
 def near(tag: str, every: Iterable[str]) -> list[str]:
-    """Tags that may have been meant: the same letters in another case, or nearly the same."""
+    """Return up to three tags that are spelled nearly like this one."""
     plain = {name.casefold(): name for name in every}
     close = difflib.get_close_matches(tag.casefold(), plain, n=3, cutoff=0.7)
     return [plain[name] for name in close]
@@ -101,7 +101,7 @@ KINDS = (ACCEPT, REJECT, WITHDRAW)
 class TagRow(NamedTuple):
     """A tag, how many pictures have it, and how many by each source.
 
-    Suggestions nobody confirmed are no tags yet: they are told by their source, and not counted.
+    Unconfirmed suggestions are listed by source and not counted.
 
     See Also
     --------
@@ -114,7 +114,7 @@ class TagRow(NamedTuple):
 
 
 class Word(NamedTuple):
-    """The newest word of a person about a picture and a tag."""
+    """A person's latest statement about a picture and a tag."""
 
     accepted: bool
     source: str
@@ -128,20 +128,16 @@ Pair = tuple[int, str]
 
 
 def tags_of_many(store: Store, ids: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
-    """(tag, source) of pictures, by id; those without tags are left out."""
+    """Return (tag, source) of pictures by id; pictures without tags are left out."""
     found: dict[int, list[tuple[str, str]]] = {}
-    for part in parts(list(ids)):
-        rows = store.all(
-            f"SELECT image, tag, source FROM tags WHERE image IN ({marks(part)}) ORDER BY 1, 2",
-            part,
-        )
-        for row in rows:
-            found.setdefault(row[0], []).append((row[1], row[2]))
+    sql = "SELECT image, tag, source FROM tags WHERE image IN ({}) ORDER BY 1, 2"
+    for image, tag, source in store.each(sql, ids):
+        found.setdefault(image, []).append((tag, source))
     return found
 
 
 def sources_of(store: Store, image: int) -> dict[str, list[str]]:
-    """The tags that stand for a picture, each with all who say it."""
+    """Return the tags of a picture, each with all its sources."""
     rows = store.all(
         """SELECT t.tag, s.source FROM tags t JOIN tag_sources s ON s.image = t.image
            AND s.tag = t.tag WHERE t.image = ? ORDER BY t.tag""",
@@ -154,103 +150,84 @@ def sources_of(store: Store, image: int) -> dict[str, list[str]]:
 
 
 def counts(store: Store, prefix: str = "", limit: int | None = None) -> list[TagRow]:
-    """Tags with their counts, the most frequent first; ``prefix`` in any case of letters."""
+    """Return the tags that begin with a prefix and their counts, the most frequent first."""
     rows = store.all(
         "SELECT tag, sum(CASE source WHEN 'suggested' THEN 0 ELSE 1 END) FROM tags "
         "GROUP BY tag ORDER BY 2 DESC, tag"
     )
     if prefix:
-        # Here, since SQLite knows the case of ASCII letters only.
+        # SQLite folds ASCII letters only.
         plain = fold_case(prefix)
         rows = [row for row in rows if fold_case(row[0]).startswith(plain)]
     rows = rows if limit is None else rows[:limit]
     by_source: dict[str, dict[str, int]] = {row[0]: {} for row in rows}
-    for part in parts(list(by_source)):
-        for tag, source, n in store.all(
-            f"""SELECT tag, source, count(*) FROM tags WHERE tag IN ({marks(part)})
-                GROUP BY tag, source""",
-            part,
-        ):
-            by_source[tag][source] = n
-    return [TagRow(row[0], row[1], _in_order(by_source[row[0]])) for row in rows]
-
-
-def _in_order(sources: Mapping[str, int]) -> dict[str, int]:
-    return {source: sources[source] for source in sorted(sources, key=rank)}
+    sql = "SELECT tag, source, count(*) FROM tags WHERE tag IN ({}) GROUP BY tag, source"
+    for tag, source, n in store.each(sql, list(by_source)):
+        by_source[tag][source] = n
+    return [
+        TagRow(tag, n, dict(sorted(by_source[tag].items(), key=lambda one: rank(one[0]))))
+        for tag, n in rows
+    ]
 
 
 def known_tags(store: Store, tags: Sequence[str]) -> set[str]:
-    """Those of the tags that some picture has."""
-    found: set[str] = set()
-    for part in parts(tags):
-        found |= {
-            r[0]
-            for r in store.all(f"SELECT DISTINCT tag FROM tags WHERE tag IN ({marks(part)})", part)
-        }
-    return found
+    """Return those of the tags that some picture has."""
+    return {row[0] for row in store.each("SELECT DISTINCT tag FROM tags WHERE tag IN ({})", tags)}
 
 
 def evidence(store: Store, ids: Iterable[int] | None = None) -> dict[int, list[str]]:
-    """Tags that count when others are suggested: all but suggestions nobody confirmed."""
+    """Return the tags that suggestions are made from: all but unconfirmed suggestions."""
     found: dict[int, list[str]] = {}
     sql = "SELECT image, tag FROM tags WHERE source <> 'suggested'"
     if ids is None:
-        chunks: Iterable[tuple[str, Sequence[Any]]] = [(f"{sql} ORDER BY 1, 2", ())]
+        rows: Iterable[Any] = store.all(f"{sql} ORDER BY 1, 2")
     else:
-        chunks = (
-            (f"{sql} AND image IN ({marks(part)}) ORDER BY 1, 2", part) for part in parts(list(ids))
-        )
-    for text, values in chunks:
-        for image, tag in store.all(text, values):
-            found.setdefault(image, []).append(tag)
+        rows = store.each(sql + " AND image IN ({}) ORDER BY 1, 2", ids)
+    for image, tag in rows:
+        found.setdefault(image, []).append(tag)
     return found
 
 
 def evidence_number(store: Store) -> int:
-    """Grows with every change of the evidence; 0 when there never was any."""
+    """Return the number of the newest change of the evidence; 0 without any."""
     return int(store.one("SELECT max(number) FROM tag_changes") or 0)
 
 
 def changed_since(store: Store, number: int) -> list[int]:
-    """Pictures whose evidence changed behind a number; some may have left."""
-    rows = store.all("SELECT image FROM tag_changes WHERE number > ? ORDER BY number", (number,))
-    return [row[0] for row in rows]
+    """Return the pictures whose evidence changed after a number; some may be removed."""
+    return store.column("SELECT image FROM tag_changes WHERE number > ? ORDER BY number", (number,))
 
 
 def refused_tags(store: Store, digest: bytes) -> set[str]:
-    """Tags a person refused for a picture."""
-    rows = store.all("SELECT tag FROM tag_words WHERE hash = ? AND accepted = 0", (digest,))
-    return {row[0] for row in rows}
+    """Return the tags that a person refused for a picture."""
+    sql = "SELECT tag FROM tag_words WHERE hash = ? AND accepted = 0"
+    return set(store.column(sql, (digest,)))
 
 
 def refused_of_many(store: Store, ids: Iterable[int]) -> dict[int, set[str]]:
-    """Refused tags of pictures, by id; those without are left out."""
+    """Return the refused tags of pictures by id; pictures without any are left out."""
     found: dict[int, set[str]] = {}
-    for part in parts(list(ids)):
-        rows = store.all(
-            f"""SELECT i.id, w.tag FROM images i JOIN tag_words w ON w.hash = i.hash
-                WHERE w.accepted = 0 AND i.id IN ({marks(part)})""",
-            part,
-        )
-        for image, tag in rows:
-            found.setdefault(image, set()).add(tag)
+    sql = """SELECT i.id, w.tag FROM images i JOIN tag_words w ON w.hash = i.hash
+             WHERE w.accepted = 0 AND i.id IN ({})"""
+    for image, tag in store.each(sql, ids):
+        found.setdefault(image, set()).add(tag)
     return found
 
 
 def words(store: Store) -> dict[tuple[bytes, str], Word]:
-    """Every newest word of a person, as the tables have it."""
+    """Return every latest statement of a person, by content digest and tag."""
     rows = store.all("SELECT hash, tag, accepted, source, line FROM tag_words")
     return {(bytes(r[0]), r[1]): Word(bool(r[2]), r[3], r[4]) for r in rows}
 
 
 def picture_files(store: Store) -> list[tuple[str, int]]:
-    """(path, picture) of every file that holds one."""
+    """Return (path, picture) of every file that holds a picture."""
     rows = store.all("SELECT path, image FROM files WHERE image IS NOT NULL ORDER BY path")
     return [(row[0], row[1]) for row in rows]
 
 
 def tags_by_source(store: Store, source: str) -> dict[int, set[str]]:
-    """All that one source says, by picture."""
+    """Return all tags of one source, by picture."""
     found: dict[int, set[str]] = {}
     rows = store.all("SELECT image, tag FROM tag_sources WHERE source = ?", (source,))
     for image, tag in rows:
@@ -259,15 +236,13 @@ def tags_by_source(store: Store, source: str) -> dict[int, set[str]]:
 
 
 def suggested_images(store: Store, tag: str) -> list[int]:
-    """Pictures whose only word for a tag is a suggestion."""
-    rows = store.all(
-        "SELECT image FROM tags WHERE tag = ? AND source = 'suggested' ORDER BY image", (tag,)
-    )
-    return [row[0] for row in rows]
+    """Return the pictures for which a tag is only suggested."""
+    sql = "SELECT image FROM tags WHERE tag = ? AND source = 'suggested' ORDER BY image"
+    return store.column(sql, (tag,))
 
 
 def loose_tags(store: Store) -> list[str]:
-    """Rows about tags that contradict each other; empty when all is well."""
+    """Return rows about tags that contradict each other; empty when all is well."""
     questions = {
         "picture {} has the tag {!r} that nobody says": """SELECT image, tag FROM tags t
             WHERE NOT EXISTS (SELECT 1 FROM tag_sources s
@@ -289,7 +264,7 @@ def loose_tags(store: Store) -> list[str]:
 
 
 def rank(source: str) -> tuple[int, str]:
-    """The place of a source among all; unknown ones come before suggestions only."""
+    """Return the rank of a source; unknown sources come just before suggestions."""
     known_ = source in SOURCES
     return (SOURCES.index(source) if known_ else len(SOURCES) - 2, "" if known_ else source)
 
@@ -298,7 +273,7 @@ def rank(source: str) -> tuple[int, str]:
 
 
 def put_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
-    """One source says more."""
+    """Add tags of one source."""
     pairs = list(said)
     c.executemany(
         "INSERT OR IGNORE INTO tag_sources VALUES (?, ?, ?)",
@@ -310,7 +285,7 @@ def put_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
 def changes_of_source(
     c: Transaction, source: str, said: Mapping[int, Iterable[str]]
 ) -> tuple[list[Pair], list[Pair]]:
-    """(what goes, what comes) where this is all that one source says about these pictures."""
+    """Return (what goes, what comes) if these were all tags of one source for these pictures."""
     gone, come = list[Pair](), list[Pair]()
     for image, tags in said.items():
         rows = c.execute(
@@ -323,7 +298,7 @@ def changes_of_source(
 
 
 def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]]) -> int:
-    """All that one source says about these pictures, from now on; gives how many rows moved."""
+    """Replace all tags of one source for these pictures; return how many changed."""
     gone, come = changes_of_source(c, source, said)
     drop_sources(c, source, gone)
     put_sources(c, source, come)
@@ -331,7 +306,7 @@ def replace_source(c: Transaction, source: str, said: Mapping[int, Iterable[str]
 
 
 def drop_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
-    """One source says these no more."""
+    """Remove tags of one source."""
     pairs = list(said)
     c.executemany(
         "DELETE FROM tag_sources WHERE image = ? AND tag = ? AND source = ?",
@@ -341,7 +316,7 @@ def drop_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
 
 
 def put_word(c: Transaction, digest: bytes, tag: str, word: Word | None) -> None:
-    """What a person said last about a picture and a tag; None: nothing that stands."""
+    """Store a person's latest statement about a picture and a tag; None removes it."""
     if word is None:
         c.execute("DELETE FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag))
     else:
@@ -352,7 +327,7 @@ def put_word(c: Transaction, digest: bytes, tag: str, word: Word | None) -> None
 
 
 def word_of(c: Transaction, digest: bytes, tag: str) -> tuple[bool, str] | None:
-    """(accepted, source) of a person's newest word, if there is one."""
+    """Return (accepted, source) of a person's latest statement, if there is one."""
     row = c.execute(
         "SELECT accepted, source FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
     ).fetchone()
@@ -360,7 +335,7 @@ def word_of(c: Transaction, digest: bytes, tag: str) -> tuple[bool, str] | None:
 
 
 def line_of_word(c: Transaction, digest: bytes, tag: str) -> int | None:
-    """The line that a person's newest word is in, if there is one."""
+    """Return the line of a person's latest statement, if there is one."""
     row = c.execute(
         "SELECT line FROM tag_words WHERE hash = ? AND tag = ?", (digest, tag)
     ).fetchone()
@@ -368,7 +343,7 @@ def line_of_word(c: Transaction, digest: bytes, tag: str) -> int | None:
 
 
 def _apply(c: Transaction, image: int, tag: str, word: Word | None) -> None:
-    """A person's word among the sources of a picture that is here."""
+    """Apply a person's statement to the tag sources of a picture."""
     c.execute(
         f"DELETE FROM tag_sources WHERE image = ? AND tag = ? AND source IN ({marks(PEOPLE)})",
         (image, tag, *PEOPLE),
@@ -379,7 +354,7 @@ def _apply(c: Transaction, image: int, tag: str, word: Word | None) -> None:
 
 
 def restore_tags(c: Transaction, image: int, digest: bytes) -> None:
-    """A picture is new here: what people said about the same content earlier counts again."""
+    """Apply what people said earlier about the content of a new picture."""
     rows = c.execute(
         "SELECT tag, accepted, source, line FROM tag_words WHERE hash = ?", (digest,)
     ).fetchall()
@@ -388,7 +363,7 @@ def restore_tags(c: Transaction, image: int, digest: bytes) -> None:
 
 
 def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
-    """Bring ``tags`` in step with what is said about these pictures and tags."""
+    """Bring ``tags`` in line with the sources and statements about these pictures and tags."""
     for image, tag in pairs:
         no = c.execute(
             """SELECT 1 FROM tag_words w JOIN images i ON i.hash = w.hash
@@ -417,10 +392,10 @@ _PAGE = 1000
 
 
 class TagLine(NamedTuple):
-    """A line of the log about tags; ``pictures`` are hashes of their content.
+    """A line of the log about tags; ``pictures`` are digests of their content.
 
-    ``suggested`` are those for which the tags were suggested in the same breath; ``who`` is the
-    named key it was said with.
+    ``suggested`` are those for which the tags were suggested at the same time; ``who`` is the named
+    key in use.
     """
 
     number: int
@@ -445,18 +420,18 @@ _STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
 
 
 def lines(store: Store, newest: int | None = None) -> list[TagLine]:
-    """The lines of the log that speak of tags, oldest first."""
+    """Return the lines of the log about tags, oldest first."""
     rows = store.all(f"{_LINES} ORDER BY number DESC LIMIT ?", (-1 if newest is None else newest,))
     return [_line(row) for row in reversed(rows)]
 
 
 def withdrawn_lines(store: Store) -> set[int]:
-    """Numbers of the lines that were taken back."""
-    return {row[0] for row in store.all(_TAKEN_BACK)}
+    """Return the numbers of the withdrawn lines."""
+    return set(store.column(_TAKEN_BACK))
 
 
 def standing_line(store: Store, number: int | None) -> TagLine | None:
-    """The newest line that stands, or the one named, if it does."""
+    """Return the newest line that is not withdrawn, or the one named, if it is not."""
     named = "" if number is None else " AND number = ?"
     rows = store.all(
         f"{_STANDING}{named} ORDER BY number DESC LIMIT 1", () if number is None else (number,)
@@ -465,7 +440,7 @@ def standing_line(store: Store, number: int | None) -> TagLine | None:
 
 
 def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
-    """The line that a withdrawal is about, while that counts."""
+    """Return the line that a withdrawal is about, unless it was withdrawn itself."""
     rows = store.all(
         f"""{_LINES} AND kind <> 'withdraw' AND number = (SELECT CAST(json_extract(body, '$.line')
             AS INTEGER) FROM log WHERE number = ? AND kind = 'withdraw')
@@ -476,15 +451,14 @@ def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
 
 
 def standing_of(store: Store, numbers: set[int]) -> list[TagLine]:
-    """Those of some lines that speak of tags and stand, oldest first."""
+    """Return those of some lines that are about tags and not withdrawn, oldest first."""
     rows = store.all(f"{_STANDING} ORDER BY number")
     return [_line(row) for row in rows if row["number"] in numbers]
 
 
 def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
-    """Lines that stand and are older than one, newest first; read as far as they are wanted."""
-    # A line about one picture is by far the most frequent: others that do not name it are passed
-    # over unread.
+    """Yield older lines that are not withdrawn, newest first."""
+    # Most lines are about one picture: the database skips those that do not name it.
     named, wanted = "", list[Any]()
     if len(line.pictures) == 1:
         named, wanted = " AND instr(body, ?) > 0", [line.pictures[0].hex()]

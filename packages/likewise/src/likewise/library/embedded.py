@@ -27,7 +27,7 @@ _UTF8 = b"\x1b%G"
 
 
 def iptc_keywords(block: bytes) -> list[str]:
-    """The keywords of a block, in its order.
+    """Return the keywords (dataset 2:25) of an IPTC block, in order.
 
     >>> iptc_keywords(bytes([28, 2, 25, 0, 3]) + b"sea")
     ['sea']
@@ -59,7 +59,7 @@ def iptc_keywords(block: bytes) -> list[str]:
 
 
 def _iptc_text(value: bytes, declared: bool) -> str:
-    """UTF-8 where it is said, or where it happens to be; else Western, as old programs had it."""
+    """Decode UTF-8 if possible, else Windows-1252, which old programs wrote."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
@@ -71,7 +71,7 @@ _RATING = re.compile(rb"""xmp:Rating(?:\s*=\s*["']|\s*>)\s*([1-5])(?:\.0+)?\s*["
 
 
 def embedded_rating(packet: bytes) -> int | None:
-    """The stars of an XMP packet; None where it has none.
+    """Return the stars of an XMP packet, None if it has none.
 
     >>> embedded_rating(b'<rdf:Description xmp:Rating="4"/>')
     4
@@ -81,7 +81,7 @@ def embedded_rating(packet: bytes) -> int | None:
 
 
 def embedded_keywords(found: EmbeddedMetadata) -> tuple[dict[str, list[str]], str | None]:
-    """(source to tags, what could not be read) of the packets of one picture."""
+    """Return (tags by source, what could not be read) of the metadata of one picture."""
     said: dict[str, list[str]] = {}
     problem = None
     if found.xmp:
@@ -101,19 +101,19 @@ _TEXTS = (b"iTXt", b"zTXt", b"tEXt", b"eXIf")
 
 @dataclass
 class KeywordsFound:
-    """What a look at keywords found; ``problems`` are files that could not be read."""
+    """Keywords that were read; ``problems`` are files that could not be."""
 
     said: dict[int, set[str]] = field(default_factory=dict)
     problems: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def pictures(self) -> int:
-        """Pictures that have keywords."""
+        """How many pictures have keywords."""
         return sum(map(bool, self.said.values()))
 
     @property
     def tags(self) -> int:
-        """Keywords of all pictures, each counted once a picture."""
+        """How many keywords there are in all pictures."""
         return sum(map(len, self.said.values()))
 
     def __add__(self, other: KeywordsFound) -> KeywordsFound:
@@ -122,7 +122,7 @@ class KeywordsFound:
 
 
 def reread_keywords(store: Store, report: Report) -> KeywordsFound:
-    """Keywords inside every picture of the collection, for those added before they were read."""
+    """Read the keywords inside every picture again."""
     result = KeywordsFound()
     total = store.n_images()
     found: dict[str, dict[int, list[str]]] = {XMP: {}, IPTC: {}}
@@ -155,7 +155,7 @@ def reread_keywords(store: Store, report: Report) -> KeywordsFound:
 
 
 def _read_embedded(path: str) -> EmbeddedMetadata:
-    """All that a file carries, from its header where that is enough."""
+    """Return the metadata of a file, from its header where that is enough."""
     try:
         late = _has_late_texts(path)
     except OSError:
@@ -164,7 +164,7 @@ def _read_embedded(path: str) -> EmbeddedMetadata:
 
 
 def _has_late_texts(path: str) -> bool:
-    """Whether this is a PNG with texts behind its pixels, where only a full read finds them."""
+    """Return whether this is a PNG with texts after its pixels, where only a full read finds them."""
     with open(path, "rb") as file:
         if file.read(8) != _PNG:
             return False

@@ -1,4 +1,4 @@
-"""Names of folders as tags; pictures move, so every ``add`` and ``sync`` looks again."""
+"""Tags from folder names, updated by every ``add`` and ``sync``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_NAME = re.compile(r"(?i:DCIM)|\d{3}[A-Z0-9_]{5}|[\W\d_]*")
 
 
 def follow_folders(store: Store) -> int:
-    """Tags by folder names, as the setting has it; gives how many changed."""
+    """Update the tags from folder names; return how many changed."""
     changed = _changed_tags(store, store.setting(FOLDERS))
     if not changed:
         return 0
@@ -28,7 +28,7 @@ def follow_folders(store: Store) -> int:
 
 
 def set_folders(store: Store, levels: int | None) -> int:
-    """Folder names are tags from now on (None: no more), these at once; gives how many changed."""
+    """Set how many folder names become tags (None: none) and update them; return how many changed."""
     with store.write() as c:
         if levels is None:
             drop_setting(c, FOLDERS)
@@ -38,7 +38,7 @@ def set_folders(store: Store, levels: int | None) -> int:
 
 
 def _changed_tags(store: Store, levels: int | None) -> dict[int, set[str]]:
-    """Pictures of which folders say something else now, with all that they say."""
+    """Return all folder tags of the pictures for which they changed."""
     before = tag_tables.tags_by_source(store, FOLDER)
     now: dict[int, set[str]] = {}
     if levels:
@@ -59,10 +59,9 @@ def _changed_tags(store: Store, levels: int | None) -> dict[int, set[str]]:
 
 
 def _named_roots(roots: Iterable[str], folders: Iterable[str]) -> dict[str, bool]:
-    """What was added, and whether the name of such a folder counts itself.
+    """Return the added folders, and whether the name of each counts as a tag.
 
-    It says something only where it is the folder of a kind: where no picture lies in a folder
-    below it.
+    It counts only where no picture lies in a subfolder.
     """
     above = {
         parent for folder in folders for parent in _folder_and_parents(os.path.dirname(folder))
@@ -71,7 +70,7 @@ def _named_roots(roots: Iterable[str], folders: Iterable[str]) -> dict[str, bool
 
 
 def _folder_and_parents(folder: str) -> Iterator[str]:
-    """A folder and all above it."""
+    """Yield a folder and all its parents."""
     last = ""
     while folder != last:
         yield folder
@@ -79,7 +78,7 @@ def _folder_and_parents(folder: str) -> Iterator[str]:
 
 
 def folder_names(folder: str, places: Mapping[str, bool], levels: int) -> list[str]:
-    """The names of the last ``levels`` folders, this one the last, below what was added.
+    """Return the names of the last ``levels`` folders below what was added.
 
     >>> folder_names("/p/animals/cats", {"/p": False}, 1)
     ['cats']

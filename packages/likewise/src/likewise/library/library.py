@@ -1,8 +1,7 @@
-"""The library: pictures by time, folder and place; stars, favourites, albums, hidden pictures.
+"""The library: pictures by time, folder and place; stars, favourites, hidden pictures, albums.
 
-What is changed is told as it was before, so that it can be taken back: every change gives a
-:class:`Marked` or an :class:`AlbumChange`, and :meth:`Library.restore` and the opposite change undo
-it.  What changes several pictures is a bulk action too (``actions.py``), listed and undone there.
+Every change returns what it changed, so that it can be undone.  A change of several pictures is
+also a bulk action (``collection/actions.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from likewise.catalog import listing as queries
 from likewise.catalog import picture_marks as table
 from likewise.catalog.action_tables import ALBUM, MARK, put_action
-from likewise.catalog.database import parts
 from likewise.catalog.filters import plain_where
 from likewise.catalog.jobs import Progress, Report, silent
 from likewise.catalog.listing import FolderRow, MonthRow, PlaceRow, TimelineEntry
@@ -38,9 +36,9 @@ _MONTH = re.compile(r"\d{4}-\d\d")
 
 @dataclass(frozen=True)
 class Marked:
-    """What a change of marks found: the pictures that changed, as they were before.
+    """A change of marks: the pictures that changed, as they were before.
 
-    ``action`` numbers it among the bulk actions; None where it was one picture or none.
+    ``action`` is its number among the bulk actions, None for a single picture.
     """
 
     before: Mapping[int, Marks] = field(default_factory=dict)
@@ -48,7 +46,7 @@ class Marked:
 
 
 class Duplicate(NamedTuple):
-    """A picture of a group: its best link in it, and whether it is a mirror image of the first."""
+    """A picture of a group: its best similarity in it, and whether it mirrors the first one."""
 
     row: ImageRow
     score: float
@@ -67,9 +65,9 @@ KEEP_RULE = "the most pixels; of those the oldest; of those the largest file; th
 
 @dataclass(frozen=True)
 class AlbumChange:
-    """Pictures that came into an album or left it by a change; ``made``: the album is new.
+    """Pictures that were put into an album or taken out; ``made``: the album is new.
 
-    ``action`` numbers it among the bulk actions; None where it was one picture or none.
+    ``action`` is its number among the bulk actions, None for a single picture.
     """
 
     album: str
@@ -79,7 +77,7 @@ class AlbumChange:
 
 
 class Library:
-    """The pictures as a library."""
+    """Timeline, folders, places, marks, albums and duplicates of a collection."""
 
     def __init__(self, store: Store, pictures: Pictures) -> None:
         self._store, self._pictures = store, pictures
@@ -87,7 +85,7 @@ class Library:
     # -- looking ----------------------------------------------------------------------------
 
     def months(self, where: Mapping[str, Any] | None = None) -> list[MonthRow]:
-        """Months that have pictures and how many, newest first."""
+        """Return the months that have pictures and how many, newest first."""
         return queries.months(self._store, plain_where(where or {}))
 
     def month(
@@ -98,38 +96,40 @@ class Library:
         limit: int = 200,
         where: Mapping[str, Any] | None = None,
     ) -> list[TimelineEntry]:
-        """Pictures of a month (YYYY-MM), newest first, each with what says when it was taken."""
+        """Return the pictures of a month (YYYY-MM), newest first."""
         if not isinstance(month, str) or not _MONTH.fullmatch(month):
             raise InvalidInput(f"month is {month!r}; a month such as 2019-07 expected")
         return queries.month_page(self._store, plain_where(where or {}), month, offset, limit)
 
     def moment(self, picture: PictureName) -> tuple[str, str] | None:
-        """When a picture was taken, and what says so: ``exif``, ``name`` or ``file``."""
+        """Return when a picture was taken, and where that comes from: ``exif``, ``name`` or
+        ``file``.
+        """
         image = self._pictures.id_of(picture)
         return queries.moments_of(self._store, [image]).get(image)
 
     def folders(self, where: Mapping[str, Any] | None = None) -> list[FolderRow]:
-        """The folders of the collection as a tree, in reading order."""
+        """Return the folders of the collection as a tree."""
         return queries.folder_tree(self._store, plain_where(where or {}))
 
     def places(self, where: Mapping[str, Any] | None = None) -> list[PlaceRow]:
-        """Pictures whose file says where they were taken."""
+        """Return the pictures whose file says where they were taken."""
         return queries.places(self._store, plain_where(where or {}))
 
     def cameras(self) -> list[tuple[str, int]]:
-        """Cameras that took pictures, and how many; the most frequent first."""
+        """Return the cameras and how many pictures each took, the most frequent first."""
         return queries.cameras(self._store)
 
     def shot(self, picture: PictureName) -> Shot | None:
-        """How and where a picture was taken, as far as its file says."""
+        """Return how and where a picture was taken, as far as its file says."""
         return table.shot_of(self._store, self._pictures.id_of(picture))
 
     def marks(self, ids: Iterable[int]) -> Mapping[int, Marks]:
-        """Stars, favourites and hidden pictures; those without a mark are left out."""
+        """Return the marks of pictures; pictures without marks are left out."""
         return table.marks_of(self._store, ids)
 
     def hidden(self) -> set[int]:
-        """Ids of the hidden pictures."""
+        """Return the hidden pictures."""
         return self._store.hidden()
 
     # -- marking ----------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Library:
         favourite: bool | None = None,
         hidden: bool | None = None,
     ) -> Marked:
-        """Give stars (0 to 5), make favourites, hide; None leaves a mark as it is."""
+        """Set stars (0 to 5), favourite or hidden; None leaves a mark as it is."""
         if stars is not None and (
             not isinstance(stars, int) or isinstance(stars, bool) or not 0 <= stars <= 5
         ):
@@ -171,34 +171,35 @@ class Library:
         return Marked(changed, action)
 
     def star(self, pictures: Iterable[PictureName], stars: int) -> Marked:
-        """Give stars, from 0 (none) to 5."""
+        """Set the stars of pictures, 0 to 5."""
         return self.mark(pictures, stars=stars)
 
     def favour(self, pictures: Iterable[PictureName], favourite: bool = True) -> Marked:
-        """Make pictures favourites, or no more."""
+        """Make pictures favourites, or not."""
         return self.mark(pictures, favourite=favourite)
 
     def hide(self, pictures: Iterable[PictureName], hidden: bool = True) -> Marked:
-        """Leave pictures out of searches, lists, timeline and maps, or show them again."""
+        """Hide pictures from searches, lists, timeline and maps, or show them again."""
         return self.mark(pictures, hidden=hidden)
 
     def restore(self, marked: Marked) -> None:
-        """Take a change of marks back; pictures that left meanwhile are passed over."""
+        """Undo a change of marks; removed pictures are skipped."""
         with self._store.write(durable=True) as c:
             table.put_marks(c, marked.before)
 
     # -- albums -----------------------------------------------------------------------------
 
     def albums(self) -> list[AlbumRow]:
-        """All albums, by name."""
+        """Return all albums, by name."""
         return table.albums(self._store)
 
     def albums_of(self, picture: PictureName) -> list[str]:
-        """The albums a picture is in."""
-        return table.albums_of(self._store, self._pictures.id_of(picture))
+        """Return the albums that a picture is in."""
+        image = self._pictures.id_of(picture)
+        return table.albums_of(self._store, [image]).get(image, [])
 
     def add_to_album(self, album: str, pictures: Iterable[PictureName] = ()) -> AlbumChange:
-        """Put pictures into an album, which is made where there is none of that name."""
+        """Put pictures into an album; make it if it does not exist."""
         name, ids = _album_name(album), self._pictures.ids_of(pictures, "pictures")
         with self._store.write(durable=True) as c:
             made = not table.has_album(self._store, name)
@@ -210,7 +211,7 @@ class Library:
         return AlbumChange(name, new, made, action)
 
     def take_from_album(self, album: str, pictures: Iterable[PictureName]) -> AlbumChange:
-        """Take pictures out of an album; the album stays, also an empty one."""
+        """Take pictures out of an album; an empty album stays."""
         ids = self._pictures.ids_of(pictures, "pictures")
         with self._store.write(durable=True) as c:
             self._check_album(album)
@@ -221,7 +222,7 @@ class Library:
         return AlbumChange(album, left, action=action)
 
     def rename_album(self, album: str, new: str) -> None:
-        """Give an album another name."""
+        """Rename an album."""
         name = _album_name(new)
         with self._store.write(durable=True) as c:
             self._check_album(album)
@@ -230,7 +231,7 @@ class Library:
             table.rename_album(c, album, name)
 
     def delete_album(self, album: str) -> AlbumChange:
-        """Delete an album, never its pictures; gives which they were."""
+        """Delete an album, not its pictures."""
         with self._store.write(durable=True) as c:
             self._check_album(album)
             every = sorted(self._store.ids())
@@ -242,7 +243,7 @@ class Library:
     def _note(
         self, c: Transaction, album: str, ids: Sequence[int], way: str, *, made: bool = False
     ) -> int:
-        """A bulk action about an album, in the transaction that does it."""
+        """Store the bulk action of a change to an album."""
         body = {"album": album, "way": way, "made": made}
         action = put_action(c, self._store, ALBUM, len(ids), body)
         table.put_action_album(c, action, ids)
@@ -256,55 +257,49 @@ class Library:
     # -- copies ------------------------------------------------------------------------------
 
     def duplicates(self, *, report: Report = silent) -> list[DuplicateGroup]:
-        """Groups of copies by their pixels: re-saved, resized, cropped by up to a tenth, mirrored.
+        """Find copies by their pixels: re-saved, resized, cropped by up to a tenth, mirrored.
 
-        Hidden pictures are left out: what was dealt with is not found again.
+        Hidden pictures are left out.
         """
         from likewise.search.copies import find_copies
 
-        def tell(done: int, total: int) -> None:
+        def report_progress(done: int, total: int) -> None:
             report(Progress("looking for duplicates", done, total))
 
-        hidden = self._store.hidden()
-        ids = sorted(self._store.ids() - hidden)
-        links = find_copies(ids, self._load_small, tell)
-        group_of: dict[int, int] = {}
+        ids = sorted(self._store.ids() - self._store.hidden())
         members: dict[int, list[int]] = {}
+        group_of: dict[int, int] = {}
         best: dict[int, float] = {}
-        turned: dict[int, bool] = {}
-        for link in links:
+        mirrored: dict[int, bool] = {}
+        for link in find_copies(ids, self._load_small, report_progress):
             for image in (link.one, link.other):
                 if image not in group_of:
                     group_of[image] = image
                     members[image] = [image]
-                    turned[image] = False
+                    mirrored[image] = False
                 best[image] = max(best.get(image, -1.0), link.score)
             one, other = group_of[link.one], group_of[link.other]
             if one != other:
-                # Which way round a whole group is follows from the pair that joins it.
-                other_way = turned[link.one] ^ turned[link.other] ^ link.mirrored
+                flip = mirrored[link.one] ^ mirrored[link.other] ^ link.mirrored
                 for image in members[other]:
                     group_of[image] = one
-                    turned[image] ^= other_way
+                    mirrored[image] ^= flip
                 members[one] += members.pop(other)
         rows = self._store.images(best)
-        times: dict[int, tuple[str, str]] = {}
-        for some in parts(list(best)):
-            times |= queries.moments_of(self._store, list(some))
-        made = []
+        found = []
         for images in members.values():
-            here = sorted(
-                (i for i in images if i in rows), key=lambda i: _keep_first(rows[i], times)
-            )
+            here = sorted((rows[i] for i in images if i in rows), key=_keep_first)
             if len(here) > 1:
-                first = turned[here[0]]
-                made.append(
-                    DuplicateGroup([Duplicate(rows[i], best[i], turned[i] != first) for i in here])
+                first = mirrored[here[0].id]
+                found.append(
+                    DuplicateGroup(
+                        [Duplicate(row, best[row.id], mirrored[row.id] != first) for row in here]
+                    )
                 )
-        return sorted(made, key=lambda group: (-len(group.pictures), group.pictures[0].row.id))
+        return sorted(found, key=lambda group: (-len(group.pictures), group.pictures[0].row.id))
 
     def _load_small(self, image: int) -> NDArray[np.uint8] | None:
-        """Pixels of a picture's thumbnail; None where there is no way to them now."""
+        """Return the pixels of a picture's thumbnail, None if it cannot be read."""
         try:
             key = self._store.hash_of(image)
             if key is None:
@@ -319,21 +314,18 @@ class Library:
     # -- out and in --------------------------------------------------------------------------
 
     def export(self) -> list[dict[str, Any]]:
-        """Everything said about pictures as plain records: content, path, marks and albums."""
+        """Return the marks and albums of all pictures as plain records, with content and path."""
         ids = table.marked_images(self._store)
         marks, paths = self.marks(ids), self._store.paths(ids)
-        made = []
-        for image in ids:
-            digest = self._store.hash_of(image)
-            assert digest is not None
-            mark = marks.get(image, Marks())
-            made.append({"content": digest.hex(), "path": paths[image], **mark._asdict(),
-                         "albums": self.albums_of(image)})  # fmt: skip
-        return made
+        hashes, albums = self._store.hashes(ids), table.albums_of(self._store, ids)
+        return [
+            {"content": hashes[image].hex(), "path": paths[image],
+             **marks.get(image, Marks())._asdict(), "albums": albums.get(image, [])}
+            for image in ids
+        ]  # fmt: skip
 
     def take_in(self, records: Iterable[Mapping[str, Any]]) -> int:
-        """Marks and albums from :meth:`export`, for pictures of the same content; gives how many
-        pictures were found."""
+        """Import marks and albums from :meth:`export`; return how many of the pictures are here."""
         wanted: dict[int, Marks] = {}
         filled: dict[str, list[int]] = {}
         for record in records:
@@ -360,16 +352,13 @@ class Library:
         return len(wanted)
 
 
-def _keep_first(row: ImageRow, times: Mapping[int, tuple[str, str]]) -> tuple[int, str, int, int]:
-    """Sorts the pictures of a group: the one to keep first.
-
-    Age before bytes: whoever mirrors or saves again makes a younger file, and often a larger one.
-    """
-    return -row.width * row.height, times.get(row.id, ("~", ""))[0], -row.n_bytes, row.id
+def _keep_first(row: ImageRow) -> tuple[int, str, int, int]:
+    """Return the sort key of copies: the one to keep first (:data:`KEEP_RULE`)."""
+    return -row.width * row.height, row.date or "~", -row.n_bytes, row.id
 
 
 def _album_name(name: str) -> str:
-    """A name with single spaces, or a refusal."""
+    """Return a name with single spaces, or refuse it."""
     plain = " ".join(name.split()) if isinstance(name, str) else ""
     if not plain or len(plain) > _LONGEST_NAME or not plain.isprintable():
         raise InvalidInput(

@@ -1,8 +1,7 @@
-"""Files of removed pictures that somebody wants gone from their folders: moved, never deleted.
+"""Files of removed pictures: moved out of their folders, never deleted.
 
-They go into ``removed/N/`` of the collection, N being the action, so that undoing it can bring them
-back; whoever wants the space on disk empties that folder by hand.  A file is moved only while it
-is, to the byte, the picture that was removed.
+They go to ``removed/N/`` in the collection, where N is the action, so undoing it can move them
+back.  A file is moved only if it still is the removed picture, byte for byte.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Problem = tuple[str, str]
 
 
 def places_for(paths: Iterable[str], action: int) -> dict[str, str]:
-    """Where files go, below the collection's folder: numbered, since names come twice."""
+    """Return where files go, below the collection's folder; numbers keep equal names apart."""
     return {
         path: f"{FOLDER}/{action}/{number:05d}-{_plain(os.path.basename(path))}"
         for number, path in enumerate(sorted(paths), 1)
@@ -31,12 +30,12 @@ def places_for(paths: Iterable[str], action: int) -> dict[str, str]:
 
 
 def _plain(name: str) -> str:
-    """A name of a file in signs that every file system has, its end kept."""
+    """Return a file name with safe characters only."""
     return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)[-60:]
 
 
 def move_away(root: Path, moves: Mapping[str, str], digests: Mapping[str, bytes]) -> list[Problem]:
-    """Move files to their places; gives those that had to stay, with the reason."""
+    """Move files to their places; return those that stay, with the reason."""
     problems = []
     for path, place in moves.items():
         try:
@@ -53,7 +52,7 @@ def move_away(root: Path, moves: Mapping[str, str], digests: Mapping[str, bytes]
 
 
 def move_back(root: Path, moves: Mapping[str, str]) -> list[Problem]:
-    """Move files back to where they were; gives those that had to stay, with the reason."""
+    """Move files back; return those that stay, with the reason."""
     problems = []
     for path, place in moves.items():
         kept = root / plain_name(place)
@@ -74,12 +73,12 @@ def move_back(root: Path, moves: Mapping[str, str]) -> list[Problem]:
 
 
 def holds_files(root: Path) -> bool:
-    """Whether files of removed pictures lie in the collection's folder."""
+    """Return whether the collection's folder holds files of removed pictures."""
     return any(files for _, _, files in os.walk(root / FOLDER))
 
 
 def _move(source: Path, target: Path) -> None:
-    """Rename, or on another disk copy, compare, and only then delete."""
+    """Rename a file; on another disk copy it, compare, and delete the original."""
     try:
         rename_whole(source, target)
     except OSError as error:

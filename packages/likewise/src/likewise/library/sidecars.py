@@ -68,7 +68,7 @@ class SidecarListing:
 
 
 def sidecars_of(path: str) -> list[str]:
-    """The names a picture's sidecar may have: NAME.EXT.xmp and NAME.xmp, also in capitals."""
+    """Return the possible names of a sidecar: NAME.EXT.xmp and NAME.xmp, also in capitals."""
     stems = (path, os.path.splitext(path)[0])
     return [f"{stem}{suffix}" for suffix in SIDECARS for stem in stems]
 
@@ -76,10 +76,7 @@ def sidecars_of(path: str) -> list[str]:
 def follow_sidecars(
     store: Store, listing: SidecarListing | None = None, *, every: bool = False
 ) -> KeywordsFound:
-    """Take in what sidecars say now: new, changed and deleted ones (``every``: all of them).
-
-    ``listing`` holds folders that were listed just now.
-    """
+    """Read new and changed sidecars (``every``: all) and update their tags."""
     result = KeywordsFound()
     files = tag_tables.picture_files(store)
     known = action_tables.sidecars(store)
@@ -136,7 +133,7 @@ def follow_sidecars(
 def _tags_by_picture(
     sidecars: Iterable[SidecarRow], pictures: Mapping[str, set[int]]
 ) -> dict[int, set[str]]:
-    """What the sidecars of pictures say; what Likewise wrote itself is no news."""
+    """Return the keywords that other programs wrote into sidecars, by picture."""
     said: dict[int, set[str]] = {}
     for row in sidecars:
         theirs = set(row.tags) - set(row.written)
@@ -168,20 +165,20 @@ _BYTES = 32 << 20
 
 @dataclass
 class XmpExport:
-    """What an export did.
+    """The result of an export.
 
     Attributes
     ----------
     written, unchanged : int
         Sidecars.
     action : int or None
-        What takes it back (None: no file was written).
+        The action that undoes it (None: no file was written).
     problems : list of (str, str)
         Sidecars that were left as they are.
 
     See Also
     --------
-    TagImport : the other way.
+    TagImport : the other direction.
     """
 
     written: int = 0
@@ -192,10 +189,7 @@ class XmpExport:
 
 @dataclass
 class XmpPlan:
-    """What an export would do: sidecars that are new and that change, and the folders they are in.
-
-    ``folders`` counts the sidecars of each.
-    """
+    """What an export would do: new and changed sidecars, and how many in each folder."""
 
     new: int = 0
     changed: int = 0
@@ -205,7 +199,7 @@ class XmpPlan:
 
 
 class _Plan(NamedTuple):
-    """A sidecar to be: its content (None: as it is), and what the catalog will say of it."""
+    """A sidecar to write: its content (None: unchanged), and its record in the catalog."""
 
     target: str
     content: bytes | None
@@ -216,9 +210,9 @@ class _Plan(NamedTuple):
     written: tuple[str, ...]
 
     def intent(self) -> SidecarRow:
-        """For the time of writing: ours is what was ours, and what will be, if it is there.
+        """Return the record during the write: ours is what was ours and what will be.
 
-        No file has this size, so whatever is there is read again.
+        No file has this size, so it is read again after a crash.
         """
         last = () if self.known is None else self.known.tags
         ours = set(self.written) | set(() if self.known is None else self.known.written)
@@ -226,7 +220,7 @@ class _Plan(NamedTuple):
 
 
 def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Report) -> XmpExport:
-    """Sidecars for every picture that has tags: beside it, or below a folder (``place``).
+    """Write sidecars for every picture that has tags: next to it, or below a folder (``place``).
 
     The caller holds the lease.
     """
@@ -239,7 +233,7 @@ def export_xmp(store: Store, place: Path | None, *, suggested: bool, report: Rep
 
 
 def plan_xmp(store: Store, place: Path | None, *, suggested: bool) -> XmpPlan:
-    """What :func:`export_xmp` would write; only looked at."""
+    """Return what :func:`export_xmp` would write."""
     result = XmpPlan()
     for _, _, plans in _plans(store, place, suggested, result):
         for plan in plans:
@@ -255,7 +249,7 @@ def plan_xmp(store: Store, place: Path | None, *, suggested: bool) -> XmpPlan:
 def _plans(
     store: Store, place: Path | None, suggested: bool, result: XmpExport | XmpPlan
 ) -> Iterator[tuple[int, int, list[_Plan]]]:
-    """(files looked at, of how many, sidecars to be written next)."""
+    """Yield (files done, of how many, sidecars to write next)."""
     files = tag_tables.picture_files(store)
     taken = _stems(path for path, _ in files)
     top = os.path.commonpath([os.path.dirname(path) for path, _ in files]) if files else ""
@@ -281,7 +275,7 @@ def _plans(
 
 @contextmanager
 def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str) -> Iterator[None]:
-    """What goes wrong with one sidecar is told, and stops no other."""
+    """Note what goes wrong with one sidecar and go on."""
     try:
         yield
     except xmp.UnusableXmp as error:
@@ -294,7 +288,7 @@ def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str
 def _carry_out(
     store: Store, plans: list[_Plan], result: XmpExport, body: Mapping[str, Any]
 ) -> None:
-    """Note what is meant to be done and how to take it back, do it, note what was done."""
+    """Store what will be written and how to undo it, write it, and store what was written."""
     if not plans:
         return
     files = {
@@ -335,16 +329,16 @@ def _carry_out(
 
 @dataclass
 class XmpTakenBack:
-    """Sidecars that are as they were before an export; ``problems`` are those left as they are."""
+    """Sidecars that were restored; ``problems`` are those left as they are."""
 
     back: int = 0
     problems: list[tuple[str, str]] = field(default_factory=list)
 
 
 def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
-    """Delete the sidecars that an export made, and give those it changed their old content.
+    """Delete the sidecars that an export made, and restore those it changed.
 
-    Only where a sidecar is, to the byte, what the export wrote.  The caller holds the lease.
+    A sidecar that was changed since stays.  The caller holds the lease.
     """
     result = XmpTakenBack()
     for part in parts(action_tables.written_paths(store, action), _BATCH):
@@ -363,7 +357,7 @@ def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
 
 
 def _take_back(file: WrittenFile) -> SidecarRow | None:
-    """One sidecar as it was; gives what the catalog is to know of it."""
+    """Restore one sidecar; return its record."""
     # A catalog may come from anybody, and must not have other files deleted.
     if not file.path.endswith((".xmp", ".XMP")):
         raise OSError(None, "it is no sidecar")
@@ -388,7 +382,7 @@ def _take_back(file: WrittenFile) -> SidecarRow | None:
 
 
 def _stems(paths: Iterable[str]) -> set[str]:
-    """Names without their extension that more than one picture has: NAME.xmp is nobody's there."""
+    """Return names without extension that several pictures share, so NAME.xmp belongs to none."""
     seen: set[str] = set()
     twice: set[str] = set()
     for path in paths:
@@ -398,7 +392,7 @@ def _stems(paths: Iterable[str]) -> set[str]:
 
 
 def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
-    """Where the sidecar of a picture goes: into the one that is there, else NAME.EXT.xmp."""
+    """Return the sidecar of a picture: the existing one, else NAME.EXT.xmp."""
     if place is not None:
         return str(place / os.path.relpath(path, top)) + ".xmp"
     stem = os.path.splitext(path)[0]
@@ -410,7 +404,7 @@ def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
 
 
 def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
-    """What a sidecar should say; None where it does already, or there is nothing to say."""
+    """Return what a sidecar should say, None if nothing changes."""
     known = action_tables.sidecar(store, target)
     ours = set(known.written) if known is not None else set()
     before: bytes | None = None
@@ -442,13 +436,13 @@ def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Pla
 
 
 def _is_dropped(word: str, ours: set[str], tags: list[str], refused: set[str]) -> bool:
-    """Whether a keyword of the file goes: refused by a person, or ours and no longer so."""
+    """Return whether a keyword is removed: refused by a person, or ours and no longer a tag."""
     (plain,) = usable([word]) or [""]
     return plain in refused or (plain in ours and plain not in tags)
 
 
 def _replace(target: str, content: bytes, before: os.stat_result | None) -> None:
-    """The new content in one step; what another program wrote meanwhile is not overwritten."""
+    """Replace the file in one step, unless another program changed it meanwhile."""
 
     def refuse_overwriting(part: Path) -> None:
         if before is not None:
@@ -466,7 +460,7 @@ def _replace(target: str, content: bytes, before: os.stat_result | None) -> None
 
 
 def check_place(place: str | os.PathLike[str]) -> Path | None:
-    """None for beside the pictures, else the folder sidecars go to."""
+    """Return None for "beside", else the folder for sidecars."""
     if os.fspath(place) == BESIDE:
         return None
     folder = absolute(place)

@@ -35,7 +35,7 @@ _AFTER_NAME = re.compile(r'.*?\.\w{2,5}"?\s*?([,;\t|])')
 
 
 class Entry(NamedTuple):
-    """One picture with its tags, as a file says it."""
+    """One picture with its tags in a file."""
 
     where: str
     picture: str | int
@@ -44,16 +44,16 @@ class Entry(NamedTuple):
 
 @dataclass
 class TagImport:
-    """What an import did.
+    """The result of an import.
 
     Attributes
     ----------
     pictures, tags : int
-        Pictures that got tags, and how many tags that was.
+        Pictures that got tags, and how many tags.
     refused : int
         Tags that a person had refused.
     unknown : list of (str, str)
-        (place in the file, picture) that are not here.
+        (place in the file, picture) that are not in the collection.
 
     See Also
     --------
@@ -67,9 +67,9 @@ class TagImport:
 
 
 def import_tags(store: Store, path: Path, *, replace: bool = False) -> TagImport:
-    """Take in a file in one transaction; pictures that are not here are listed, never fatal.
+    """Import a file in one transaction; unknown pictures are listed.
 
-    ``replace``: what the file says about a picture stands in place of what files said before.
+    ``replace``: its tags replace those of earlier files for the same pictures.
     """
     finder = _Finder(store, path.parent)
     entries = list(read_entries(path, lambda name: isinstance(finder.find(name), int)))
@@ -98,7 +98,7 @@ def import_tags(store: Store, path: Path, *, replace: bool = False) -> TagImport
 
 
 def read_entries(path: Path, known: Callable[[str], bool]) -> Iterator[Entry]:
-    """The entries of a file, JSON or CSV by what it holds; ``known`` tells names of pictures."""
+    """Yield the entries of a JSON or CSV file; ``known`` recognises names of pictures."""
     text = _text(path)
     if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
         return _json(path, text)
@@ -148,7 +148,7 @@ def _csv(path: Path, text: str, known: Callable[[str], bool]) -> Iterator[Entry]
 
 
 def _delimiter(text: str, known: Callable[[str], bool]) -> tuple[str, int]:
-    """(the sign between columns, how many lines at the top only say which it is)."""
+    """Return (the delimiter, how many lines at the top only declare it)."""
     first, *more = [*_some_lines(text), (1, "")]
     said = _SEP.fullmatch(first[1])
     if said is not None:
@@ -172,7 +172,7 @@ def _delimiter(text: str, known: Callable[[str], bool]) -> tuple[str, int]:
 
 
 def _some_lines(text: str) -> Iterator[tuple[int, str]]:
-    """(number, line) of the first that are not empty."""
+    """Yield (number, line) of the first lines that are not empty."""
     seen = 0
     for number, line in enumerate(io.StringIO(text, newline=""), 1):
         if line.strip() and seen < _LOOKED_AT:
@@ -183,12 +183,12 @@ def _some_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    """The cells of one line; never none."""
+    """Return the cells of one line, at least one."""
     return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), None) or [""]
 
 
 class _Columns(NamedTuple):
-    """Where a table has the picture and its tags; None: all columns behind the picture."""
+    """Where a table has the picture and its tags; None: all columns after the picture."""
 
     picture: int
     by_id: bool
@@ -212,7 +212,7 @@ class _Columns(NamedTuple):
 
 
 def _columns(cells: Sequence[str]) -> tuple[_Columns, bool]:
-    """The columns by their heading; without one: the picture first, then tags."""
+    """Return the columns by the heading, and whether there is one."""
     names = [cell.strip().lstrip("\ufeff").lower() for cell in cells]
     pictures = [i for i, name in enumerate(names) if name in _PICTURE]
     tags = tuple(i for i, name in enumerate(names) if name in _TAGS)
@@ -226,7 +226,7 @@ def _columns(cells: Sequence[str]) -> tuple[_Columns, bool]:
 
 
 def split_tags(text: str, delimiter: str = ",") -> list[str]:
-    """The tags of one cell.
+    """Return the tags of one cell.
 
     >>> split_tags("sea; boat"), split_tags('["a, b", "c"]'), split_tags("New York")
     (['sea', 'boat'], ['a, b', 'c'], ['New York'])
@@ -277,14 +277,14 @@ def _json(path: Path, text: str) -> Iterator[Entry]:
 
 
 class _Object:
-    """An object of JSON with all its names, also those that are there twice."""
+    """A JSON object with all its names, also duplicate ones."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         self.pairs = pairs
 
 
 def _number(at: str, value: Any) -> int:
-    """An id, which some programs write as text."""
+    """Return an id, which some programs write as text."""
     text = str(value).strip()
     if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
         raise InvalidInput(f"{at}: {value!r} is no id; a whole number expected")
@@ -306,7 +306,7 @@ def _tags(at: str, value: Any) -> list[str]:
 
 
 class _Finder:
-    """Pictures by what a file calls them: a path, whole or as far as it is unmistakable."""
+    """Find pictures by id, path, or the end of a path."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._folder = os.path.abspath(folder)
@@ -317,7 +317,7 @@ class _Finder:
             self._by_name.setdefault(os.path.basename(path), []).append(path)
 
     def find(self, named: str | int) -> int | str:
-        """The picture; or, as text, what is wrong with its name."""
+        """Return the picture, or as text what is wrong with its name."""
         if isinstance(named, int):
             return named if named in self._ids else f"{named}"
         plain = named.replace("\\", "/") if os.sep == "/" and "/" not in named else named

@@ -1,11 +1,9 @@
-"""XMP: keywords (dc:subject) read from a packet, and written into one without touching the rest.
+"""XMP: read keywords (dc:subject) from a packet, and replace them without touching the rest.
 
-The one idea: a packet is scanned for *where* its keywords are, and only those bytes are replaced,
-so whatever else another program keeps in it stays as it was, to the byte.  Keywords are those of
-the picture itself: dc:subject in a description directly below rdf:RDF, as elements or (the short
-form of RDF) as an attribute.  Deeper ones belong to other pictures this one was made from.  Packets
-are of unknown origin: their size is limited, and a document type or an entity is refused before it
-is looked at.
+A packet is scanned for the places of its keywords, and only those bytes are replaced.  Keywords are
+those of the picture itself: dc:subject in a description directly below rdf:RDF, as elements or as
+an attribute.  Deeper ones belong to other pictures.  Packets are of unknown origin: their size is
+limited, and document types and entities are refused.
 """
 
 from __future__ import annotations
@@ -46,16 +44,16 @@ _NAME = re.compile(rb"<([^\s/>]+)")
 
 
 class UnusableXmp(LikewiseError):
-    """A packet that cannot be read, or that must not be."""
+    """A packet that cannot be read, or must not be."""
 
 
 @dataclass
 class _Scan:
-    """What one pass over a packet finds; places are byte offsets into its UTF-8 text.
+    """The result of one pass over a packet; places are byte offsets in its UTF-8 text.
 
-    ``subjects`` are elements of keywords, ``attributes`` keywords in short form; ``rdf`` is where
-    a further description can be put, ``closed`` the name of an rdf:RDF that closes itself there.
-    ``rich`` says that keywords carry more than words.
+    ``subjects`` are elements with keywords, ``attributes`` keywords in short form; ``rdf`` is where
+    a description can be inserted, ``closed`` the name of an rdf:RDF that closes itself there.
+    ``rich``: keywords carry more than words.
     """
 
     keywords: list[str] = field(default_factory=list)
@@ -68,7 +66,7 @@ class _Scan:
 
 
 def keywords(packet: bytes) -> list[str]:
-    """The keywords of a packet, in its order.
+    """Return the keywords of a packet, in order.
 
     >>> keywords(new_packet(["sea", "boat"]))
     ['sea', 'boat']
@@ -77,7 +75,7 @@ def keywords(packet: bytes) -> list[str]:
 
 
 def new_packet(tags: Iterable[str]) -> bytes:
-    """A whole packet that holds these keywords and nothing else."""
+    """Return a packet with these keywords and nothing else."""
     return (
         '<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>\n'
         '<x:xmpmeta xmlns:x="adobe:ns:meta/" x:xmptk="Likewise">\n'
@@ -87,7 +85,7 @@ def new_packet(tags: Iterable[str]) -> bytes:
 
 
 def merge_keywords(packet: bytes, tags: Iterable[str]) -> bytes:
-    """The packet with these keywords in place of its own; everything else as it was."""
+    """Return the packet with other keywords; everything else stays."""
     text = _text(packet)
     found = _scan(text)
     if found.rdf is None:
@@ -109,7 +107,7 @@ def merge_keywords(packet: bytes, tags: Iterable[str]) -> bytes:
 
 
 def _splice_keywords(whole: bytes, found: _Scan, wanted: list[str], code: str) -> bytes:
-    """The text with other keywords: all in the first place, further places emptied."""
+    """Replace all keywords: the new ones go to the first place, the other places are emptied."""
     assert found.rdf is not None
     changes = [(start, end, b"") for start, end in found.subjects + found.attributes]
     if wanted and found.subjects:
@@ -165,7 +163,7 @@ def _encoding(packet: bytes) -> str:
 
 
 def _encode(text: str, packet: bytes) -> bytes:
-    """The text in the encoding of a packet."""
+    """Encode text as the packet is encoded."""
     encoding = _encoding(packet)
     if encoding in ("utf-16", "utf-32"):
         # Python would write its own mark and order; keep those of the file.
@@ -189,7 +187,7 @@ def _scan(text: str) -> _Scan:
 
 
 class _Scanner:
-    """One pass of the parser; names have their namespace in front and their prefix behind."""
+    """One pass of the XML parser; names have their namespace in front and their prefix at the end."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._found = data, _Scan()
@@ -217,7 +215,7 @@ class _Scanner:
         return self._found
 
     def _below_rdf(self) -> int:
-        """How deep below rdf:RDF the innermost element is; 0: not below it."""
+        """Return how deep below rdf:RDF the innermost element is; 0: not below it."""
         return 0 if self._rdf is None else len(self._names) - self._rdf
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -281,7 +279,7 @@ class _Scanner:
         places.append((start, end))
 
     def _add_separated(self, text: str) -> None:
-        """Keywords in one text."""
+        """Add the keywords in one text."""
         for part in text.replace(";", ",").split(","):
             _keep(self._found, part)
 
@@ -298,14 +296,14 @@ class _Scanner:
 
 
 def _plain(name: str) -> str:
-    """A name with its namespace, without the prefix it was written with."""
+    """Return a name with its namespace, without its prefix."""
     return " ".join(name.split(" ")[:2])
 
 
 def _closing(data: bytes, start: int, at: int) -> tuple[int, int]:
-    """(where the closing tag of an element begins, where it ends), given where the parser is.
+    """Return (start, end) of the closing tag of an element, given the position of the parser.
 
-    An element that closes itself has none: both are behind it, and so is the parser by then.
+    For an element that closes itself both are its end.
     """
     opened = _after(data, start)
     if data.endswith(b"/>", start, opened):
@@ -314,7 +312,7 @@ def _closing(data: bytes, start: int, at: int) -> tuple[int, int]:
 
 
 def _after(data: bytes, at: int) -> int:
-    """Behind the tag that begins at a place; a ``>`` inside quotes does not end it."""
+    """Return the end of the tag that begins at a place; a ``>`` inside quotes does not end it."""
     quote = 0
     for place in range(at, len(data)):
         sign = data[place]
