@@ -26,7 +26,7 @@ _AT_A_TIME = 512
 
 
 def put_root(c: Transaction, path: str) -> None:
-    """Remember a folder (or file) that was added, for ``sync``."""
+    """Store a folder or file that was added, for ``sync``."""
     c.execute("INSERT OR IGNORE INTO roots VALUES (?)", (path,))
 
 
@@ -36,7 +36,7 @@ def put_image(
     info: ImageInfo,
     metadata: Mapping[str, Any] | None = None,
 ) -> tuple[int, bool]:
-    """The id of the picture with this content, and whether it is new."""
+    """Return the id of the picture with this content, and whether it is new."""
     row = c.execute("SELECT id FROM images WHERE hash = ?", (digest,)).fetchone()
     if row is not None:
         if metadata:
@@ -71,9 +71,9 @@ def put_file(
     image: int | None = None,
     problem: str | None = None,
 ) -> None:
-    """What a path holds now: a picture, or a reason why not.
+    """Store what a path holds: a picture, or why it holds none.
 
-    A picture that no path holds any more is removed.
+    A picture without any file is removed.
     """
     row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
     if row is not None:
@@ -88,7 +88,7 @@ def put_file(
 
 
 def forget_files(c: Transaction, paths: Iterable[str]) -> list[int]:
-    """The files are gone; pictures that no other file holds go with them.  Gives their ids."""
+    """Delete files, and the pictures that have no other file; return the ids of those."""
     left = []
     for path in paths:
         row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
@@ -109,7 +109,7 @@ def _remove_orphans(c: Transaction, images: Iterable[int]) -> list[int]:
 
 
 def take_out(c: Transaction, images: Iterable[int]) -> None:
-    """A person takes pictures out: their files stay known, so that no sync brings them back."""
+    """Remove pictures for a person; their files stay known, so that sync does not add them again."""
     taken = list(images)
     for image in taken:
         c.execute("UPDATE files SET image = NULL, problem = ? WHERE image = ?", (REMOVED, image))
@@ -117,7 +117,7 @@ def take_out(c: Transaction, images: Iterable[int]) -> None:
 
 
 def remove_images(c: Transaction, images: Iterable[int]) -> None:
-    """Pictures leave: their rows at once, their vectors in segments by tombstone."""
+    """Delete pictures; their rows in segments get tombstones."""
     for image in images:
         c.execute("DELETE FROM images WHERE id = ?", (image,))
         c.execute("DELETE FROM vectors WHERE image = ?", (image,))
@@ -131,7 +131,7 @@ def put_vector(c: Transaction, space: str, generation: int, image: int, vector: 
 def put_vectors(
     c: Transaction, space: str, generation: int, vectors: Iterable[tuple[int, bytes]]
 ) -> None:
-    """Rows of pictures in a space, each as a blob."""
+    """Store rows of pictures in a space, each as a blob."""
     key = space, generation
     in_gaps = "FROM gaps WHERE space = ? AND generation = ?"
     has_gaps = c.execute(f"SELECT 1 {in_gaps} LIMIT 1", key).fetchone() is not None
@@ -149,7 +149,7 @@ def put_vectors(
 
 
 def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:
-    """A picture that a space could not describe, though it is there: no damage, and no row."""
+    """Store that a space cannot describe a picture."""
     c.execute(
         """INSERT OR IGNORE INTO gaps SELECT ?, ?, id FROM images WHERE id = ?
            AND NOT EXISTS (SELECT 1 FROM vectors WHERE space = ? AND generation = ? AND image = ?)
@@ -159,7 +159,7 @@ def put_gap(c: Transaction, space: str, generation: int, image: int) -> None:
 
 
 def copy_gaps(c: Transaction, space: str, old: int, new: int) -> None:
-    """The next generation is made of the rows of this one, and lacks what it lacks."""
+    """Copy the gaps of a generation to the next one, which is made of its rows."""
     c.execute(
         """INSERT OR IGNORE INTO gaps SELECT space, ?, image FROM gaps
            WHERE space = ? AND generation = ?""",
@@ -183,7 +183,7 @@ def drop_setting(c: Transaction, key: str) -> None:
 
 
 def drop_space(c: Transaction, name: str) -> None:
-    """Forget a space and all that was made in it."""
+    """Delete a space and everything made in it."""
     c.execute("DELETE FROM vectors WHERE space = ?", (name,))
     c.execute("DELETE FROM segments WHERE space = ?", (name,))
     c.execute("DELETE FROM spaces WHERE name = ?", (name,))
@@ -206,7 +206,7 @@ def switch_generation(
     n_pictures: int,
     files: Mapping[str, str],
 ) -> None:
-    """The next generation becomes the live one; what belonged to older ones is forgotten."""
+    """Make the next generation the live one, and delete what belonged to older ones."""
     c.execute(
         "INSERT OR REPLACE INTO generations VALUES (?, ?, ?, ?, ?)",
         (space, number, width, n_pictures, json.dumps(dict(files))),
@@ -220,7 +220,7 @@ def switch_generation(
 
 
 def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, str]) -> None:
-    """What belongs to a generation beside its segments."""
+    """Store the files of a generation other than its segments."""
     c.execute(
         "UPDATE generations SET files = ? WHERE space = ? AND number = ?",
         (json.dumps(dict(files)), space, generation),
@@ -228,7 +228,7 @@ def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, s
 
 
 def drop_unfinished(c: Transaction) -> None:
-    """Vectors and segments of generations that were being built when their job died."""
+    """Delete rows and segments of generations whose job died."""
     for table in ("vectors", "segments", "gaps"):
         c.execute(
             f"""DELETE FROM {table} WHERE generation >
@@ -247,7 +247,7 @@ def put_segment(
 
 
 def drop_vectors(c: Transaction, numbers: Sequence[int]) -> None:
-    """Fresh rows that a segment holds from now on."""
+    """Delete fresh rows that a segment now holds."""
     c.executemany("DELETE FROM vectors WHERE number = ?", [(number,) for number in numbers])
 
 
@@ -274,7 +274,7 @@ class Backfill:
 
 
 def backfill_of(store: Store, space: str) -> Backfill | None:
-    """What a space still lacks; None where nothing is known to be missing."""
+    """Return what a space lacks, None if nothing is known to be missing."""
     state = store.one("SELECT state FROM backfills WHERE space = ?", (space,))
     if state is None:
         return None
@@ -283,7 +283,7 @@ def backfill_of(store: Store, space: str) -> Backfill | None:
 
 
 def put_backfill(c: Transaction, space: str, state: str, images: Iterable[int] = ()) -> None:
-    """A space lacks rows from now on, for this reason and no other."""
+    """Store why a space lacks rows, in place of any earlier reason."""
     drop_backfill(c, space)
     c.execute("INSERT INTO backfills VALUES (?, ?)", (space, state))
     c.executemany(
@@ -294,5 +294,5 @@ def put_backfill(c: Transaction, space: str, state: str, images: Iterable[int] =
 
 
 def drop_backfill(c: Transaction, space: str) -> None:
-    """Nothing is known to be missing any more."""
+    """Store that a space lacks nothing."""
     c.execute("DELETE FROM backfills WHERE space = ?", (space,))

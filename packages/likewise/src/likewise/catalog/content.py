@@ -14,7 +14,7 @@ MOST_IN_MEMORY = 64 << 20
 
 
 def digest_of(content: bytes | Path) -> bytes:
-    """What makes two files the same picture."""
+    """Return the digest of a file's content, which identifies a picture."""
     if isinstance(content, Path):
         try:
             return digest_of_file(content)
@@ -24,6 +24,7 @@ def digest_of(content: bytes | Path) -> bytes:
 
 
 def digest_of_file(path: str | Path) -> bytes:
+    """Return the digest of a file."""
     digest = hashlib.blake2b(digest_size=20)
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -32,16 +33,12 @@ def digest_of_file(path: str | Path) -> bytes:
 
 
 def read_content(path: str) -> bytes | Path:
-    """The content, by way of the decoder's own checks for pipes, folders and permissions.
-
-    A large file is left where it is, and its path given instead: most of the two gigabytes that a
-    file may have need never be in memory.
-    """
+    """Return the content of a picture file, or the path of a large one."""
     return read_recognised(path, MOST_IN_MEMORY)
 
 
 def is_text(path: str) -> bool:
-    """Whether a path can be stored: file systems allow names that are no text at all."""
+    """Return whether a path is valid text; file systems allow others."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:
@@ -50,7 +47,7 @@ def is_text(path: str) -> bool:
 
 
 def plain_name(name: str) -> str:
-    """A relative name of folders and a file, or a refusal: a catalog may come from anybody.
+    """Return a relative path below the collection, or refuse it: a catalog may come from anyone.
 
     >>> plain_name("words/look-1.lwf")
     'words/look-1.lwf'
@@ -67,7 +64,7 @@ def plain_name(name: str) -> str:
 
 
 def check_names(files: Mapping[str, str]) -> Mapping[str, str]:
-    """Files of a generation or a model: those with a slash lie below the collection."""
+    """Check the file names of a generation or a model; those with a slash are below the collection."""
     if not isinstance(files, Mapping) or not all(isinstance(one, str) for one in files.values()):
         raise DamagedCollection(f"the catalog names files {files!r}; names expected")
     for name in files.values():

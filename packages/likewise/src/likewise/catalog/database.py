@@ -22,7 +22,7 @@ KEEP_SUMS, RESTORE_SUMS = "likewise_keep_sums", "likewise_restore_sums"
 
 
 class Row(Protocol):
-    """A row of an answer: by the place or the name of a column."""
+    """A row of a result: columns by position or name."""
 
     def __getitem__(self, key: Any, /) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
@@ -31,7 +31,7 @@ class Row(Protocol):
 
 
 class Rows(Protocol):
-    """The answer to a statement."""
+    """The result of a statement."""
 
     @property
     def lastrowid(self) -> int | None: ...
@@ -45,14 +45,14 @@ class Rows(Protocol):
 
 
 class Transaction(Protocol):
-    """What :meth:`Store.write` gives: writes inside it are whole or not at all."""
+    """A transaction of :meth:`Store.write`: all of its changes are made, or none."""
 
     def execute(self, sql: str, parameters: Any = ..., /) -> Rows: ...
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Rows: ...
 
 
 class Watch(Protocol):
-    """Somebody who is told of changes until it is closed."""
+    """A subscription to changes."""
 
     def close(self) -> None: ...
 
@@ -66,60 +66,64 @@ class Catalog(Protocol):
 
     @property
     def connection(self) -> Transaction:
-        """For reads of several tables."""
+        """A connection for reads of several tables."""
 
     def write(self, *, durable: bool = False) -> AbstractContextManager[Transaction]:
-        """One transaction that readers notice."""
+        """Open a transaction.
+
+        A commit survives the death of the process; ``durable`` makes it survive a power cut.
+        """
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Reads inside, in this thread, see one and the same state."""
+        """Let all reads in this thread see the same state."""
 
     def translate_errors(self) -> AbstractContextManager[None]:
-        """What the database finds wrong inside is told in the words of a collection."""
+        """Raise errors of the database as errors of a collection."""
 
     def all(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """All rows of an answer."""
+        """Return all rows of a query."""
 
     def one(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
-        """The first value of the first row; None where there is none."""
+        """Return the first value of the first row, None if there is none."""
 
     def find_words(
         self, field: str, words: Sequence[str], beginnings: bool, most: int
     ) -> list[int]:
-        """Pictures that have one of the words in a field of the index of words, by id."""
+        """Return the pictures that have one of the words in a field of the index of words, by id."""
 
     def integrity(self) -> list[str]:
-        """What the database itself and the checksums find wrong."""
+        """Return what the database and the checksums find wrong."""
 
     def check_index_of_words(self) -> list[str]:
-        """Whether the index of words says what its documents do."""
+        """Return whether the full-text index matches its documents, as a list of errors."""
 
     def backup_to(self, path: Path) -> None:
-        """The state now as a catalog of SQLite, in one new file."""
+        """Copy the state to a new SQLite file."""
 
     def fold_journal(self) -> None:
-        """Bring everything into the file itself, where there is one."""
+        """Write the journal into the file, where there is one."""
 
     def lease(self, job: str, name: str = ...) -> AbstractContextManager[None]:
-        """Hold the one lease of the collection, or raise ``CollectionBusy`` within a second.
+        """Hold the job lease of the collection, or raise ``CollectionBusy`` within a second.
 
-        ``name`` is that of another lease (``jobs.ENGINE_FILE``)."""
+        ``name`` is that of another lease (``jobs.ENGINE_FILE``).
+        """
 
     def running_job(self) -> str | None:
-        """The job that holds the lease now, in words."""
+        """Describe the job that holds the lease now."""
 
     def watch(self, changed: Callable[[], object]) -> Watch | None:
-        """Call ``changed`` soon after every change, by whoever; None where one has to look."""
+        """Call ``changed`` soon after every change; None where the caller has to poll."""
 
     def drop(self) -> None:
-        """Delete what the collection's folder does not hold."""
+        """Delete what is not in the collection's folder."""
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
 
 
 def try_execute(c: Transaction, sql: str, parameters: Sequence[Any]) -> bool:
-    """Inside a transaction: a row that other rows may not allow; whether they did."""
+    """Execute a statement and return whether the constraints allowed it."""
     c.execute("SAVEPOINT tried")
     # Checksums of SQLite are added up outside of it, and know of no savepoint.
     followed = isinstance(c, sqlite3.Connection)
@@ -138,7 +142,7 @@ def try_execute(c: Transaction, sql: str, parameters: Sequence[Any]) -> bool:
 
 
 def read_json(text: Any, what: str) -> Any:
-    """What a column of the catalog says."""
+    """Parse the JSON of a column."""
     try:
         return json.loads(text)
     except (ValueError, TypeError) as error:
@@ -146,9 +150,11 @@ def read_json(text: Any, what: str) -> Any:
 
 
 def marks(values: Sequence[Any]) -> str:
+    """Return the question marks for these parameters."""
     return ", ".join("?" * len(values))
 
 
 def parts(values: Sequence[Any], size: int = 500) -> Iterator[Sequence[Any]]:
+    """Cut a sequence into parts."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

@@ -29,21 +29,20 @@ ADDING = "adding pictures"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is.
+    """The progress of a job.
 
     Attributes
     ----------
     stage : str
         What is done, in words.
     done, total : int
-        How much of how much; a total of 0 is unknown.  Of pictures that are added, those that are
-        in, of those that are in or still to come: what is skipped is neither.
+        How much of how much; a total of 0 is unknown.  Skipped pictures are in neither.
     problems : int
         Files that could not be used so far.
     rate : float
-        How many a second lately, 0 when unknown.
+        How many per second lately, 0 when unknown.
     note : str
-        What else is done meanwhile, while ``done`` waits for it.
+        What else is going on while ``done`` waits.
 
     See Also
     --------
@@ -58,7 +57,7 @@ class Progress:
     note: str = ""
 
     def __str__(self) -> str:
-        """The one line that says how far it is, in the words of the page.
+        """Return the progress in one line.
 
         >>> print(Progress("adding pictures", 1240, 3068, problems=2, rate=7.6))
         1,240 of 3,068 searchable, 4 min left, 7.6 a second, 2 skipped
@@ -75,7 +74,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """By the rate; None when that cannot be said."""
+        """How long it will take at the current rate, None when unknown."""
         return (self.total - self.done) / self.rate if self.rate > 0 and self.total else None
 
 
@@ -86,14 +85,14 @@ def _spell_time(seconds: float) -> str:
 
 
 class Pace:
-    """How many a second, of the last half minute or so: counts with the times they were told at."""
+    """The rate of the last half minute."""
 
     def __init__(self, seconds: float = 30.0) -> None:
         self._seconds = seconds
         self._told: deque[tuple[float, int]] = deque()
 
     def rate(self, done: int, now: float | None = None) -> float:
-        """The rate with ``done`` done by now; 0 until it can be told."""
+        """Return the rate with ``done`` done by now; 0 until it is known."""
         now = time.monotonic() if now is None else now
         if not self._told or now - self._told[-1][0] >= self._seconds / 60:
             self._told.append((now, done))
@@ -112,9 +111,9 @@ def silent(_: Progress) -> None:
 
 @contextmanager
 def lease(root: Path, job: str, name: str = FILE) -> Iterator[None]:
-    """Hold the one lease of a collection, or raise :class:`CollectionBusy` within a second.
+    """Hold the job lease of a collection, or raise :class:`CollectionBusy` within a second.
 
-    ``name`` is the file that is locked: work that may go on beside jobs has one of its own.
+    ``name`` is the file that is locked; work that does not exclude jobs has one of its own.
     """
     with _open_lock(root, name) as file:
         # Somebody who only looks (``running``) holds the lock for an instant too.
@@ -147,7 +146,7 @@ def _open_lock(root: Path, name: str) -> IO[str]:
 
 
 def running(root: Path) -> str | None:
-    """The job that holds the lease now, in words; None when nobody does."""
+    """Describe the job that holds the lease now, None if there is none."""
     try:
         with open(root / FILE, "a+", encoding="utf-8") as file:
             if not try_lock(file):

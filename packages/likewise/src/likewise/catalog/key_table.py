@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from likewise.catalog.database import Row, Transaction, marks, parts, try_execute
+from likewise.catalog.database import Transaction, try_execute
 
 if TYPE_CHECKING:
     from likewise.catalog.store import Store
@@ -49,65 +50,78 @@ def signature() -> dict[str, Any]:
     return {} if actor is None else {"who": actor.name, "key": actor.id}
 
 
-class KeyRow(NamedTuple):
-    """A key; ``maker`` is who made it, as the list of actions names them.
+@dataclass(frozen=True)
+class AccessKey:
+    """A named key, without the key itself.
 
-    ``used`` is when it was last seen, to the hour, ``revoked`` when it was closed.
+    Attributes
+    ----------
+    id : int
+        Distinguishes it from a later key of the same name.
+    name : str
+        Who has it, as the log says.
+    role : str
+        ``look``, ``judge`` or ``manage``.
+    made : str
+        When it was made.
+    maker : str
+        Who made it: another key, "the command line" or "the page".
+    used : str or None
+        When it was last used, to the hour; None: never.
+    revoked : str or None
+        When it was revoked; None while it works.
+
+    See Also
+    --------
+    Share : a link for answering questions.
     """
 
     id: int
     name: str
     role: str
-    digest: bytes
     made: str
     maker: str
     used: str | None
     revoked: str | None
 
 
-def keys(store: Store) -> list[KeyRow]:
-    """All keys there ever were, oldest first."""
-    return [_key(row) for row in store.all("SELECT * FROM keys ORDER BY id")]
+_COLUMNS = "id, name, role, made, maker, used, revoked"
 
 
-def working_keys(store: Store) -> list[KeyRow]:
-    """Those that open something now."""
-    return [_key(row) for row in store.all("SELECT * FROM keys WHERE revoked IS NULL ORDER BY id")]
+def keys(store: Store) -> list[AccessKey]:
+    """Return all keys ever made, oldest first."""
+    rows = store.all(f"SELECT {_COLUMNS} FROM keys ORDER BY id")
+    return [AccessKey(*tuple(row)) for row in rows]
 
 
-def key(store: Store, id_: int) -> KeyRow | None:
-    rows = store.all("SELECT * FROM keys WHERE id = ?", (id_,))
-    return _key(rows[0]) if rows else None
+def working_keys(store: Store) -> list[tuple[AccessKey, bytes]]:
+    """Return the keys that are not revoked, with their digests."""
+    rows = store.all(f"SELECT digest, {_COLUMNS} FROM keys WHERE revoked IS NULL ORDER BY id")
+    return [(AccessKey(*tuple(row)[1:]), bytes(row[0])) for row in rows]
 
 
-def _key(row: Row) -> KeyRow:
-    return KeyRow(
-        row["id"], row["name"], row["role"], bytes(row["digest"]), row["made"], row["maker"],
-        row["used"], row["revoked"],
-    )  # fmt: skip
+def key(store: Store, id_: int) -> AccessKey | None:
+    """Return a key by its id."""
+    rows = store.all(f"SELECT {_COLUMNS} FROM keys WHERE id = ?", (id_,))
+    return AccessKey(*tuple(rows[0])) if rows else None
 
 
 def lines_of(store: Store, id_: int) -> set[int]:
-    """Numbers of all lines of the log that a key wrote."""
-    rows = store.all(
-        """SELECT number FROM log WHERE instr(body, '"key":') > 0
-           AND CAST(json_extract(body, '$.key') AS INTEGER) = ?""",
-        (id_,),
+    """Return the numbers of all lines of the log that a key wrote."""
+    return set(
+        store.column(
+            """SELECT number FROM log WHERE instr(body, '"key":') > 0
+               AND CAST(json_extract(body, '$.key') AS INTEGER) = ?""",
+            (id_,),
+        )
     )
-    return {row[0] for row in rows}
 
 
 def written_by(store: Store, id_: int, numbers: Sequence[int]) -> set[int]:
-    """Those of some lines that a key wrote."""
-    found: set[int] = set()
-    for part in parts(list(numbers)):
-        rows = store.all(
-            f"""SELECT number FROM log WHERE number IN ({marks(part)})
-                AND CAST(json_extract(body, '$.key') AS INTEGER) = ?""",
-            (*part, id_),
-        )
-        found |= {row[0] for row in rows}
-    return found
+    """Return those of some lines that a key wrote."""
+    sql = """SELECT number FROM log WHERE CAST(json_extract(body, '$.key') AS INTEGER) = ?
+             AND number IN ({})"""
+    return {row[0] for row in store.each(sql, numbers, id_)}
 
 
 # -- writes, inside ``Store.write`` ----------------------------------------------------------

@@ -34,7 +34,7 @@ _DATE = re.compile(
 
 
 def moment_of_name(name: str) -> str | None:
-    """The moment a file's name tells; None where it tells none.
+    """Return the moment in a file's name, None if there is none.
 
     >>> moment_of_name("IMG_20190704_153012.jpg")
     '2019-07-04T15:30:12'
@@ -52,7 +52,7 @@ def moment_of_name(name: str) -> str | None:
 
 
 def moment_of(date: str | None, files: Sequence[tuple[str, int]]) -> tuple[str, str] | None:
-    """(moment, source) of a picture with this date in its EXIF and these files (path, mtime)."""
+    """Return (moment, source) of a picture, given its EXIF date and its files (path, mtime)."""
     if date:
         return date[:_LENGTH], EXIF
     named = [moment for path, _ in files if (moment := moment_of_name(os.path.basename(path)))]
@@ -75,9 +75,9 @@ _BOUND = re.compile(
 
 
 def bound_of(key: str, value: Any) -> str:
-    """A date of a filter as moments begin, or a refusal.
+    """Return the date of a filter as a prefix of moments, or refuse it.
 
-    A year or a month will do; a time is local time, whatever offset it has.
+    A year or a month is enough; a time is local time, whatever its offset.
 
     >>> bound_of("after", "2019-07"), bound_of("before", "2019-07-04 15:30:12+02:00")
     ('2019-07', '2019-07-04T15:30:12')
@@ -98,7 +98,7 @@ def bound_of(key: str, value: Any) -> str:
 
 
 def refresh_moments(c: Transaction, images: Sequence[int]) -> None:
-    """Inside a transaction: the moments of some pictures (at most 500) as they are now."""
+    """Update the moments of some pictures (at most 500)."""
     marks = ", ".join("?" * len(images))
     dates = dict(
         map(tuple, c.execute(f"SELECT id, date FROM images WHERE id IN ({marks})", images))

@@ -24,7 +24,7 @@ PictureName = int | str | os.PathLike[str]
 
 
 class Pictures:
-    """The pictures of a collection: ids by name, rows, dates, pages of a sorted list."""
+    """The pictures of a collection: ids, records, dates, sorted pages."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class Pictures:
         return row.image
 
     def ids_of(self, pictures: Iterable[PictureName], name: str) -> list[int]:
-        """The ids of several pictures, each once; ``name`` is what the caller calls them."""
+        """Return the ids of pictures, each once; ``name`` is the parameter to name in errors."""
         if isinstance(pictures, str | bytes | os.PathLike) or not isinstance(pictures, Iterable):
             raise InvalidInput(f"{name} is {pictures!r}; a list of pictures expected")
         given = list(pictures)
@@ -64,11 +64,11 @@ class Pictures:
         return row
 
     def rows(self, ids: Iterable[int]) -> Mapping[int, ImageRow]:
-        """What the catalog knows about pictures, by id; those that are gone are left out."""
+        """Return the records of pictures by id; removed pictures are left out."""
         return self._store.images(ids)
 
     def all(self) -> Iterable[ImageRow]:
-        """Every picture, by id."""
+        """Yield the records of all pictures, by id."""
         return self._store.every_image()
 
     def page(
@@ -80,14 +80,14 @@ class Pictures:
         offset: int = 0,
         limit: int = 100,
     ) -> tuple[int, list[ImageRow]]:
-        """How many pictures there are (with these conditions), and one page of them in order."""
+        """Return how many pictures match, and one page of them in order."""
         conditions = plain_where(where) if where else {}
         total, ids = listing.list_images(self._store, conditions, sort, descending, offset, limit)
         rows = self._store.images(ids)
         return total, [rows[i] for i in ids if i in rows]
 
     def dates(self, ids: Iterable[int]) -> Mapping[int, str]:
-        """When pictures were taken, where that is known; by id, as ISO text."""
+        """Return when pictures were taken, where that is known, as ISO text by id."""
         return listing.dates_of(self._store, ids)
 
     def content_key(self, picture: int) -> bytes:
@@ -102,8 +102,7 @@ class Pictures:
         return self._store.hashes(ids)
 
     def file_of(self, picture: int) -> str:
-        """A file that holds the picture now: as large and as old as it was, else of the same
-        content."""
+        """Return a file with this content, preferring one whose size and time are unchanged."""
         said = "no file holds this picture any more"
         for path in self._store.files_of(picture):
             row = self._store.file(path)
@@ -121,19 +120,19 @@ class Pictures:
         raise LostPicture(f"{said}; sync the collection")
 
     def problems(self) -> list[FileRow]:
-        """Files that were met and could not be used, with the reason."""
+        """Return the files that could not be used, with the reason."""
         return self._store.problems()
 
     def find_folders(self, name: str) -> list[str]:
-        """Folders that a filter by this path, name or part of a name means."""
+        """Return the folders that a filter with this path, name or part of a name means."""
         return filters.find_folders(self._store, name)
 
     def folders(self) -> list[str]:
-        """Folders that hold pictures, by path."""
-        return [row[0] for row in self._store.all("SELECT DISTINCT folder FROM files ORDER BY 1")]
+        """Return the folders that hold pictures, by path."""
+        return self._store.column("SELECT DISTINCT folder FROM files ORDER BY 1")
 
     def roots(self) -> list[str]:
-        """Folders and files that were added, by path."""
+        """Return the folders and files that were added, by path."""
         return self._store.roots()
 
     def secret(self) -> bytes:

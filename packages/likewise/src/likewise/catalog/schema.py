@@ -1,7 +1,8 @@
-"""The tables of the catalog, version by version.
+"""The tables of the catalog: the migrations that make them, what they make, and a check of it.
 
-A migration is never edited once released: a catalog that lacks it must end up as one that had it
-from the start.
+A released migration is never changed, so that every catalog ends up with the same schema.  A
+catalog may come from anyone, and its triggers and views are programs: a catalog with others than
+those made here is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,29 @@ from functools import lru_cache
 
 from likewise.errors import DamagedCollection
 
-# One entry a schema version; a catalog is brought up to date by running those it lacks.
+_WRITTEN_TRIGGERS = "".join(
+    f"""    CREATE TRIGGER IF NOT EXISTS written_{name} AFTER {event}
+    BEGIN INSERT INTO written_stale SELECT {image} WHERE {image} IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = {image}); END;
+"""
+    for name, event, image in (
+        ("picture_comes", "INSERT ON images", "new.id"),
+        ("picture_goes", "DELETE ON images", "old.id"),
+        ("picture_turns", "UPDATE OF metadata ON images", "new.id"),
+        ("tag_comes", "INSERT ON tags", "new.image"),
+        ("tag_goes", "DELETE ON tags", "old.image"),
+        ("tag_turns", "UPDATE OF source ON tags", "new.image"),
+        ("file_comes", "INSERT ON files", "new.image"),
+        ("file_goes", "DELETE ON files", "old.image"),
+        ("file_leaves", "UPDATE OF image ON files", "old.image"),
+        ("file_turns", "UPDATE OF image ON files", "new.image"),
+        ("camera_comes", "INSERT ON cameras", "new.image"),
+        ("camera_goes", "DELETE ON cameras", "old.image"),
+    )
+)
+"""Triggers that mark documents of the index of words as outdated."""
+
+# One entry per schema version; opening a catalog runs those it lacks.
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -200,43 +223,9 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE TABLE written_stale (image INTEGER PRIMARY KEY);
     INSERT INTO written_stale SELECT id FROM images;
-    CREATE TRIGGER IF NOT EXISTS written_picture_comes AFTER INSERT ON images
-    BEGIN INSERT INTO written_stale SELECT new.id WHERE new.id IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.id); END;
-    CREATE TRIGGER IF NOT EXISTS written_picture_goes AFTER DELETE ON images
-    BEGIN INSERT INTO written_stale SELECT old.id WHERE old.id IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.id); END;
-    CREATE TRIGGER IF NOT EXISTS written_picture_turns AFTER UPDATE OF metadata ON images
-    BEGIN INSERT INTO written_stale SELECT new.id WHERE new.id IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.id); END;
-    CREATE TRIGGER IF NOT EXISTS written_tag_comes AFTER INSERT ON tags
-    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_tag_goes AFTER DELETE ON tags
-    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_tag_turns AFTER UPDATE OF source ON tags
-    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_file_comes AFTER INSERT ON files
-    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_file_goes AFTER DELETE ON files
-    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_file_leaves AFTER UPDATE OF image ON files
-    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_file_turns AFTER UPDATE OF image ON files
-    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_camera_comes AFTER INSERT ON cameras
-    BEGIN INSERT INTO written_stale SELECT new.image WHERE new.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = new.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_camera_goes AFTER DELETE ON cameras
-    BEGIN INSERT INTO written_stale SELECT old.image WHERE old.image IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM written_stale WHERE image = old.image); END;
-    CREATE TRIGGER IF NOT EXISTS written_root_comes AFTER INSERT ON roots
+"""
+    + _WRITTEN_TRIGGERS
+    + """    CREATE TRIGGER IF NOT EXISTS written_root_comes AFTER INSERT ON roots
     BEGIN INSERT INTO written_stale SELECT DISTINCT image FROM files WHERE image IS NOT NULL
         AND (path = new.path OR folder = new.path
              OR folder >= new.path || '/' AND folder < new.path || '0')
@@ -399,8 +388,9 @@ SUMS = "sums"
 
 @dataclass(frozen=True)
 class Table:
-    """One table.  ``numbered`` is the column that counts by itself, ``key`` what makes a row one
-    of its kind: the other unique columns where there is such a column, else the primary key."""
+    """A table.  ``numbered`` is its automatic number; ``key`` identifies a row: the unique columns
+    of a numbered table, else the primary key.
+    """
 
     name: str
     sql: str
@@ -413,7 +403,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Schema:
-    """What the migrations make: tables in the order of their making, then indexes and triggers."""
+    """What the migrations make: tables in order, then indexes and triggers."""
 
     tables: tuple[Table, ...]
     indexes: tuple[str, ...]
@@ -421,13 +411,13 @@ class Schema:
 
 
 def tables() -> tuple[Table, ...]:
-    """Every table of this version that holds what was put into it: neither indexes nor sums."""
+    """Return every table with data of its own: neither indexes nor sums."""
     return schema(MIGRATIONS).tables
 
 
 @lru_cache(2)
 def schema(migrations: tuple[str, ...]) -> Schema:
-    """What these migrations make."""
+    """Return what these migrations make."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as c:
         c.executescript("BEGIN;" + "".join(f"{one};" for one in migrations) + "COMMIT;")
         rows = c.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid").fetchall()
@@ -487,7 +477,7 @@ def check_schema(c: sqlite3.Connection, migrations: tuple[str, ...], name: str) 
 
 
 def read_schema(c: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """What a catalog holds beside rows: (kind, name) to its definition."""
+    """Return the schema of a catalog: (kind, name) to its definition."""
     rows = c.execute("SELECT type, name, tbl_name || ' ' || coalesce(sql, '') FROM sqlite_schema")
     return {
         (kind, what): text
@@ -497,13 +487,13 @@ def read_schema(c: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 
 def digest_of_schema(found: Mapping[tuple[str, str], str]) -> str:
-    """A name for a schema."""
+    """Return the digest of a schema."""
     return hashlib.blake2b(repr(sorted(found.items())).encode(), digest_size=16).hexdigest()
 
 
 @lru_cache(2)
 def expected_schema(migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
-    """What the migrations make; it takes as long as a short command, so a digest is asked first."""
+    """Return what the migrations make; this is slow, so the digest is compared first."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as c:
         # One transaction: a schema that changes statement by statement is read again each time.
         c.executescript("BEGIN;" + "".join(f"{one};" for one in migrations) + "COMMIT;")

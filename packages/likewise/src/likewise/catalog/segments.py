@@ -67,8 +67,7 @@ class DenseRows(NamedTuple):
 
 
 class SegmentOnDisk:
-    """A segment that stays on disk: its digest is proved, its ids are here, and rows are read some
-    at a time."""
+    """A segment whose rows stay on disk and are read in parts; its digest is checked."""
 
     def __init__(
         self, ids: NDArray[np.int64], between: Callable[[int, int], Any], mapped: mmap.mmap
@@ -77,7 +76,7 @@ class SegmentOnDisk:
         self._between, self._mapped = between, mapped
 
     def parts(self) -> Iterator[tuple[NDArray[np.int64], Any]]:
-        """(ids, raw rows), ``AT_ONCE`` of them; whoever wants to keep rows copies them."""
+        """Yield (ids, raw rows), ``AT_ONCE`` at a time; they are valid until the next part."""
         for start in range(0, len(self.ids), AT_ONCE):
             end = min(start + AT_ONCE, len(self.ids))
             yield self.ids[start:end], self._between(start, end)
@@ -85,19 +84,19 @@ class SegmentOnDisk:
 
 
 def pack_sparse(indices: Any, values: Any) -> bytes:
-    """A sparse row as a blob: the words (uint32), then the values (float32)."""
+    """Return a sparse row as a blob: the columns (uint32), then the values (float32)."""
     words = np.asarray(indices, "<u4")
     return words.tobytes() + np.asarray(values, "<f4").tobytes()
 
 
 def unpack_sparse(blobs: Sequence[bytes], width: int) -> Any:
-    """Rows of a CSR matrix from their blobs."""
+    """Return the CSR matrix of some blobs."""
     rows = sparse_rows(blobs, width)
     return sparse.csr_array((rows.values, rows.words, rows.ends), shape=(len(blobs), width))
 
 
 def sparse_rows(blobs: Sequence[bytes], width: int) -> Rows:
-    """Rows from their blobs, as arrays: nobody need load what knows matrices."""
+    """Return the rows of some blobs as arrays, without loading SciPy."""
     lengths = [len(blob) // 8 for blob in blobs]
     starts = np.zeros(len(blobs) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
@@ -127,9 +126,9 @@ def unpack_dense(blobs: Sequence[bytes], width: int) -> NDArray[np.float32]:
 
 
 def write_sparse(root: Path, name: str, raw: SparseRows, weighted: Any) -> int:
-    """Write a sparse segment; ``weighted`` are the rows as the index shall hold them.
+    """Write a sparse segment and return its size; ``weighted`` are the rows for the index.
 
-    Gives its size in bytes.  The folder appears under its name complete or not at all.
+    The folder appears under its name complete or not at all.
     """
     target = root / name
     part = target.with_name(f"{target.name}.part")
@@ -159,7 +158,7 @@ def read_sparse(root: Path, name: str) -> SparseRows:
 
 
 def open_sparse(root: Path, name: str) -> SegmentOnDisk:
-    """As ``read_sparse``, with rows that stay on disk."""
+    """Open a sparse segment whose rows stay on disk."""
     try:
         meta, arrays, mapped = map_arrays(root / name / _ROWS, _KIND_ROWS)
     except (DamagedFile, OSError) as error:
@@ -177,12 +176,12 @@ def open_sparse(root: Path, name: str) -> SegmentOnDisk:
 
 
 def open_index(root: Path, name: str) -> InvertedIndex:
-    """The mapped index of a sparse segment."""
+    """Open the index of a sparse segment."""
     return InvertedIndex.open(root / name / _INDEX)
 
 
 def is_current(root: Path, name: str) -> bool:
-    """Whether the index of a sparse segment is of today's format."""
+    """Return whether the index of a sparse segment has the current format."""
     return index_is_current(root / name / _INDEX)
 
 
@@ -193,7 +192,7 @@ def write_dense(root: Path, name: str, data: DenseRows) -> int:
 def write_dense_parts(
     root: Path, name: str, ids: NDArray[np.int64], width: int, parts: Iterable[NDArray[np.float32]]
 ) -> int:
-    """Write a dense segment whose rows come in parts."""
+    """Write a dense segment whose rows come in parts; return its size."""
     target = root / name
     private_folder(target.parent)
 
@@ -215,7 +214,7 @@ def read_dense(root: Path, name: str) -> DenseRows:
 
 
 def map_dense(root: Path, name: str) -> tuple[DenseRows, mmap.mmap]:
-    """As ``read_dense``, with rows that stay on disk, and the mapping they are a view of."""
+    """Return the ids and mapped rows of a dense segment, and the mapping."""
     try:
         _, arrays, mapped = map_arrays(root / name, _KIND_MATRIX)
     except (DamagedFile, OSError) as error:
@@ -224,13 +223,13 @@ def map_dense(root: Path, name: str) -> tuple[DenseRows, mmap.mmap]:
 
 
 def open_dense(root: Path, name: str) -> SegmentOnDisk:
-    """As ``read_dense``, with rows that stay on disk."""
+    """Open a dense segment whose rows stay on disk."""
     data, mapped = map_dense(root, name)
     return SegmentOnDisk(data.ids, lambda first, last: data.rows[first:last], mapped)
 
 
 def size_of(path: Path, *, apart: str | None = None) -> int:
-    """Bytes of a file, or of all files below a folder but for one of its folders."""
+    """Return the bytes of a file, or of all files in a folder except one subfolder."""
     if path.is_file():
         return path.stat().st_size
     total = 0
@@ -241,10 +240,9 @@ def size_of(path: Path, *, apart: str | None = None) -> int:
 
 
 def sweep(root: Path, named: set[str]) -> list[str]:
-    """Remove files of the collection that the catalog does not name; gives their names.
+    """Delete files that the catalog does not name; return their names.
 
-    Only the job that holds the lease may do this.  A reader that still has a swept file mapped
-    keeps reading it; the space comes back when it lets go.
+    Only the job that holds the lease may do this.  A reader keeps a mapped file until it closes it.
     """
     gone = []
     for folder in (root / name for name in (FOLDER, "words", "models", "learned")):
@@ -275,7 +273,7 @@ def _remove(path: Path) -> None:
 
 
 class RowFormat(ABC):
-    """What one kind of row can do; the objects below are the only two there are."""
+    """How the rows of a space are packed, stored, checked and compared: sparse or dense."""
 
     name: ClassVar[str]
     is_sparse: ClassVar[bool]
@@ -289,84 +287,84 @@ class RowFormat(ABC):
 
     @abstractmethod
     def pack(self, row: Any) -> bytes:
-        """One row as a blob of the catalog."""
+        """Return one row as a blob."""
 
     @abstractmethod
     def unpack(self, blobs: Sequence[bytes], width: int) -> Any:
-        """The matrix of some blobs."""
+        """Return the matrix of some blobs."""
 
     @abstractmethod
     def check_row(self, row: Any, width: int) -> Any:
-        """A row somebody described, or a refusal that says what is wrong with it."""
+        """Check a row that was described."""
 
     @abstractmethod
     def check_matrix(self, X: Any) -> Any:
-        """A matrix somebody gave, one row a picture, or a refusal."""
+        """Check a matrix that was given, one row per picture."""
 
     @abstractmethod
     def check_vector(self, vector: Any, width: int, space: str) -> Any:
-        """A vector somebody searches with, as the view takes it, or a refusal."""
+        """Check a vector to search with."""
 
     @abstractmethod
     def values(self, rows: Any) -> NDArray[np.float32]:
-        """The numbers of a matrix that are stored."""
+        """Return the stored numbers of a matrix."""
 
     @abstractmethod
     def stack(self, parts: Sequence[Any]) -> Any:
-        """One matrix of several."""
+        """Stack matrices."""
 
     @abstractmethod
     def row_at(self, rows: Any, at: int) -> Any:
-        """One row of a matrix, as ``pack`` takes it."""
+        """Return one row of a matrix, as ``pack`` takes it."""
 
     @abstractmethod
     def read_segment(self, root: Path, name: str) -> Any:
-        """(ids, raw rows) of a segment."""
+        """Return (ids, raw rows) of a segment."""
 
     @abstractmethod
     def open_segment(self, root: Path, name: str) -> SegmentOnDisk:
-        """A segment whose rows stay on disk."""
+        """Open a segment whose rows stay on disk."""
 
     @abstractmethod
     def write_segment(
         self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
     ) -> int:
-        """Write a segment whole, synced; gives its size in bytes."""
+        """Write a segment and return its size."""
 
     def write_parts(
         self, root: Path, name: str, ids: NDArray[np.int64], parts: Iterator[Any], width: int,
         idf: BagOfWords | None,
     ) -> int:  # fmt: skip
-        """As ``write_segment``, of raw rows that come in parts."""
+        """Write a segment of raw rows that come in parts."""
         return self.write_segment(root, name, ids, self.stack(list(parts)), idf)
 
     def is_current(self, root: Path, name: str) -> bool:
-        """Whether a segment is of today's format: an older one is read, but more slowly."""
+        """Return whether a segment has the current format."""
         return True
 
     @abstractmethod
     def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
-        """Ids of a segment, and what is wrong with it beyond what reading it would say."""
+        """Return the ids of a segment, and what is wrong with it."""
 
     @abstractmethod
     def query_row(self, raw: Any, idf: BagOfWords | None) -> Any:
-        """A raw row (as a matrix of one) as the view takes it for a query."""
+        """Return a raw row (as a matrix) as the view takes it for a query."""
 
     @abstractmethod
     def weighted_row(self, space: SpaceRow, row: Any) -> Any:
-        """A query row exactly as it is compared, which is how the log keeps it."""
+        """Return a query row exactly as it is compared, for the log."""
 
     def read_fresh(
         self, chunks: Iterator[list[tuple[int, int, bytes]]], width: int
     ) -> Iterator[tuple[NDArray[np.int64], Any]]:
-        """(ids, raw rows) of fresh rows, as the catalog gives them chunk by chunk."""
+        """Yield (ids, raw rows) of fresh rows, given in chunks."""
         for chunk in chunks:
             ids = np.array([image for _, image, _ in chunk], np.int64)
             yield ids, self.unpack([vector for _, _, vector in chunk], width)
 
 
 class SparseFormat(RowFormat):
-    """A row is (columns, values), or a CSR matrix of one row."""
+    """Rows are (columns, values), or CSR matrices of one row."""
 
     name = "sparse"
     is_sparse = True
@@ -465,7 +463,7 @@ class SparseFormat(RowFormat):
 
 
 class DenseFormat(RowFormat):
-    """A row is an array of numbers."""
+    """Rows are arrays of numbers."""
 
     name = "dense"
     is_sparse = False
@@ -549,25 +547,25 @@ FORMATS: dict[str, RowFormat] = {one.name: one for one in (SPARSE, DENSE)}
 
 
 def metric_of(space: SpaceRow) -> str:
-    """How dense rows of a space are compared: cosine, ip or l2."""
+    """Return how dense rows of a space are compared: cosine, ip or l2."""
     return str(space.recipe.get("metric", "cosine"))
 
 
 def comparable_rows(space: SpaceRow, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Dense rows as they are compared: of unit length where the cosine counts."""
+    """Return dense rows as they are compared: of unit length for the cosine."""
     if metric_of(space) != "cosine":
         return np.asarray(rows, np.float32)
     return unit_length(rows)
 
 
 def open_idf(root: Path, space: SpaceRow) -> BagOfWords | None:
-    """The frozen idf of a generation; None for spaces compared by their raw rows."""
+    """Open the frozen idf of a generation; None if it is compared by raw rows."""
     file = space.files.get("bag")
     return BagOfWords.open(root / file) if file else None
 
 
 def apply_idf(idf: BagOfWords | None, raw: Any) -> Any:
-    """Raw sparse rows as the index holds them."""
+    """Return raw sparse rows as the index holds them."""
     return raw if idf is None else idf.transform(raw)
 
 
@@ -581,7 +579,7 @@ def _refuse_complex(given: Any, name: str) -> None:
 
 
 def _check_range(largest: Any, name: str) -> None:
-    """Refuse rows whose largest number is so large or small that products of them are lost."""
+    """Refuse rows so large or small that their products are lost."""
     sizes = np.abs(np.asarray(largest, np.float64))
     odd = sizes[(sizes > 0) & ((sizes < _SMALLEST) | (sizes > _LARGEST))]
     if len(odd):

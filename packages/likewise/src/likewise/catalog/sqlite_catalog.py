@@ -30,12 +30,12 @@ from likewise_methods.durable_files import CATALOG_SYNC
 
 
 def is_writable(path: Path) -> bool:
-    """Whether a catalog and the folder its journal lies in may be written."""
+    """Return whether a catalog and its folder can be written."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
 def connect(path: Path, patience: float, *, read_only: bool) -> tuple[sqlite3.Connection, bool]:
-    """A connection, and whether it takes the file for one that never changes."""
+    """Open a connection; return it, and whether it takes the file for immutable."""
     if not read_only:
         return _prepare(_open(str(path), patience, uri=False)), False
     uri = path.absolute().as_uri()
@@ -79,7 +79,7 @@ _DAMAGE = ("decode to UTF-8", "no such column: T.", "vtable constructor failed")
 
 
 def translate_error(error: Exception, path: Path) -> Exception:
-    """An error of SQLite in the words of a collection; one that is our own fault stays as it is."""
+    """Return an error of SQLite as an error of a collection; an error of our own stays."""
     code = getattr(error, "sqlite_errorcode", None)
     kind = None if code is None else code & 0xFF
     if kind == sqlite3.SQLITE_FULL:
@@ -115,7 +115,7 @@ MOVED = 1_000_000
 
 
 class SQLiteCatalog:
-    """A catalog in one file."""
+    """A catalog in an SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -128,7 +128,7 @@ class SQLiteCatalog:
 
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> SQLiteCatalog:
-        """A new, empty catalog."""
+        """Make a new, empty catalog."""
         # What people keep in a collection is theirs: names of pictures, small copies of them, what
         # they said.  The journal gets the rights of the file.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -148,7 +148,7 @@ class SQLiteCatalog:
 
     @classmethod
     def open(cls, path: Path) -> SQLiteCatalog:
-        """An existing catalog, brought up to this version's schema."""
+        """Open a catalog and bring it up to this version's schema."""
         if not path.is_file():
             raise CollectionError(f"{path.parent} is not a collection (it has no {FILE})")
         catalog = cls(path)
@@ -173,7 +173,7 @@ class SQLiteCatalog:
         return catalog
 
     def fold_journal(self) -> None:
-        """Bring everything from the write-ahead log into the file itself."""
+        """Write the write-ahead log into the file."""
         try:
             self.connect().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
@@ -187,7 +187,7 @@ class SQLiteCatalog:
         self._local = threading.local()
 
     def connect(self) -> sqlite3.Connection:
-        """This thread's connection."""
+        """Return this thread's connection."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is not None:
             # A file that cannot be locked is read as one that never changes; where it did, anew.
@@ -251,10 +251,10 @@ class SQLiteCatalog:
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
-        """One transaction that readers notice; nothing of it remains after an error.
+        """Open a transaction; after an error nothing of it remains.
 
-        In WAL mode a commit survives the death of the process; ``durable`` makes it survive a
-        power cut too.
+        In WAL mode a commit survives the death of the process; ``durable`` makes it survive a power
+        cut.
         """
         if self.read_only:
             raise ReadOnlyCollection(f"{self.root} is read-only: it can be searched, not changed")
@@ -286,8 +286,7 @@ class SQLiteCatalog:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
     def _leave_if_read_only(self, error: sqlite3.Error) -> None:
-        """Leave a connection that can only read, since its disk failed when it was opened: the
-        next one may write."""
+        """Close a connection that can only read because its disk failed when it was opened."""
         code = getattr(error, "sqlite_errorcode", None) or 0
         connection: sqlite3.Connection = self._local.connection
         if code & 0xFF == sqlite3.SQLITE_READONLY and not connection.in_transaction:
@@ -331,7 +330,7 @@ class SQLiteCatalog:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads inside see one and the same state."""
+        """Let all reads in this thread see the same state."""
         connection = self.connect()
         connection.execute("BEGIN")
         try:
@@ -344,7 +343,7 @@ class SQLiteCatalog:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """What SQLite finds wrong inside is told in the words of a collection."""
+        """Raise errors of SQLite as errors of a collection."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -366,9 +365,9 @@ class SQLiteCatalog:
     def find_words(
         self, field: str, words: Sequence[str], beginnings: bool, most: int
     ) -> list[int]:
-        """Pictures that have one of the words in a field, by id.
+        """Return the pictures that have one of the words in a field, by id.
 
-        What somebody typed is data here: it goes into FTS5 inside quotes, never as syntax.
+        Typed text is quoted, so it cannot be FTS5 syntax.
         """
         assert field in FIELDS
         asked = [_quoted(word) for word in words]
@@ -381,7 +380,7 @@ class SQLiteCatalog:
         return [row[0] for row in rows]
 
     def integrity(self) -> list[str]:
-        """What SQLite itself and the checksums find wrong; empty when all is well."""
+        """Return what SQLite and the checksums find wrong."""
         found = [row[0] for row in self.all("PRAGMA integrity_check")]
         broken = self.all("PRAGMA foreign_key_check")
         return [
@@ -400,7 +399,7 @@ class SQLiteCatalog:
             return [f"the checksums cannot be compared: {error}"]
 
     def check_index_of_words(self) -> list[str]:
-        """Whether the pages of the index of words say what its documents do."""
+        """Return what is wrong with the full-text index."""
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
             connection = self.connect()
             if self.read_only or connection.in_transaction:
@@ -422,7 +421,7 @@ class SQLiteCatalog:
         return []
 
     def backup_to(self, path: Path) -> None:
-        """A copy of the state now, in one file."""
+        """Copy the state to one file."""
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         target = sqlite3.connect(path)
         try:
@@ -434,21 +433,21 @@ class SQLiteCatalog:
             target.close()
 
     def lease(self, job: str, name: str = jobs.FILE) -> AbstractContextManager[None]:
-        """Hold the one lease of the collection: a lock on a file of its folder."""
+        """Hold the job lease, a lock on a file of the folder."""
         return jobs.lease(self.root, job, name)
 
     def running_job(self) -> str | None:
         return jobs.running(self.root)
 
     def drop(self) -> None:
-        """Nothing to do: the folder holds everything."""
+        """Do nothing: the folder holds everything."""
 
     def watch(self, changed: Callable[[], object]) -> None:
-        """SQLite tells nobody of changes: whoever wants to know looks at the revision."""
+        """Return None: SQLite does not announce changes, so readers poll the revision."""
 
 
 def put_documents(c: Any, documents: Mapping[int, tuple[str, ...]]) -> None:
-    """Documents of the index of words, none of which is there."""
+    """Add documents to the full-text index."""
     c.executemany(
         "INSERT INTO written (rowid, tags, suggested, folders, files, camera) "
         "VALUES (?, ?, ?, ?, ?, ?)",

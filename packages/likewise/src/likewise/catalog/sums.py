@@ -51,12 +51,12 @@ BLOBS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def blob_sum(blob: bytes, *key: object) -> int:
-    """What stands beside a blob: a sum of its bytes and of the key it is stored under."""
+    """Return the checksum of a blob and of the key it is stored under."""
     return crc32(blob, crc32(repr(key).encode()))
 
 
 def check_blob(blob: bytes, found: object, *key: object) -> bytes:
-    """The blob, or a refusal where it is not what was written."""
+    """Return the blob, or raise if it is damaged."""
     if blob_sum(blob, *key) != found:
         named = " ".join(part.hex() if isinstance(part, bytes) else str(part) for part in key)
         raise DamagedCollection(
@@ -70,7 +70,9 @@ def check_blob(blob: bytes, found: object, *key: object) -> bytes:
 
 
 def line_digest(before: bytes, number: int, *values: object) -> bytes:
-    """The digest of a line (profile, kind, time, session, body) behind another one."""
+    """Return the digest of a line (profile, kind, time, session, body), given that of the line
+    before.
+    """
     return hashlib.blake2b(
         repr((number, *values)).encode(errors="surrogatepass"), key=before, digest_size=_LINE
     ).digest()
@@ -86,7 +88,7 @@ LINE = f"log.number, profile, kind, made, session, body, digest, {BEFORE}"
 
 
 def check_line(row: Row) -> Row:
-    """A line of the log with all its columns (``LINE``), or a refusal."""
+    """Return a line of the log with all its columns (``LINE``), or raise if it is damaged."""
     due = line_digest(
         START if row["before"] is None else row["before"], row["number"], row["profile"],
         row["kind"], row["made"], row["session"], row["body"],
@@ -103,7 +105,7 @@ def check_line(row: Row) -> Row:
 
 
 def row_digest(values: Sequence[Any]) -> int:
-    """A number that stands for a row."""
+    """Return a number that identifies the values of a row."""
     # Done for every row that is ever written: no call more than needed. SQLite gives plain bytes.
     blobs = [value for value in values if value.__class__ is bytes]
     plain = [(len(v),) if v.__class__ is bytes else v for v in values] if blobs else [*values]
@@ -114,7 +116,7 @@ def row_digest(values: Sequence[Any]) -> int:
 
 
 class Ledger:
-    """The rows a connection changes, added up until its transaction ends."""
+    """The sums of the rows that a connection changes in a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -162,12 +164,12 @@ class Ledger:
         self._changes, self._rows = dict(self._kept[0]), dict(self._kept[1])
 
     def forget(self) -> None:
-        """A transaction begins, or came to nothing."""
+        """Start a new transaction."""
         self._changes.clear()
         self._rows.clear()
 
     def write(self) -> None:
-        """Before a transaction ends: what it changed, into ``sums``."""
+        """Add the changes of the transaction to ``sums``."""
         for table, change in self._changes.items():
             row = self._connection.execute(
                 "SELECT digest, n_rows FROM sums WHERE name = ?", (table,)
@@ -184,7 +186,7 @@ class Ledger:
 
 
 def seal(c: sqlite3.Connection) -> None:
-    """Sums of everything as it is now, inside the transaction that migrates a catalog."""
+    """Store all checksums, inside the transaction that migrates a catalog."""
     for table, (key, column) in BLOBS.items():
         key_columns = ", ".join(key)
         for row in c.execute(f"SELECT {column}, {key_columns} FROM {table}").fetchall():
@@ -200,14 +202,14 @@ def seal(c: sqlite3.Connection) -> None:
 
 
 def put_all(c: sqlite3.Connection) -> None:
-    """Sums of all tables as they are now."""
+    """Store the sums of all tables."""
     c.execute("DELETE FROM sums")
     for table in (*_tables(c), _COUNTERS):
         put_sum(c, table)
 
 
 def compare(c: sqlite3.Connection) -> list[str]:
-    """Tables and lines that are not what was written; empty when all is well."""
+    """Return damaged tables and lines; empty when all is well."""
     held = {row[0]: (row[1], row[2]) for row in c.execute("SELECT name, digest, n_rows FROM sums")}
     wrong: list[str] = []
     for table in (*_tables(c), _COUNTERS):
@@ -249,7 +251,7 @@ def add_up(c: sqlite3.Connection, table: str) -> tuple[bytes, int]:
 
 
 def add_up_rows(rows: Iterable[Any]) -> tuple[bytes, int]:
-    """(the digests of rows added up, how many there are)."""
+    """Return (the sum of the rows' digests, how many there are)."""
     total = n_rows = 0
     for row in rows:
         total += row_digest(tuple(row))
@@ -258,5 +260,5 @@ def add_up_rows(rows: Iterable[Any]) -> tuple[bytes, int]:
 
 
 def put_sum(c: sqlite3.Connection, table: str) -> None:
-    """The sum of one table as it is now."""
+    """Store the sum of one table."""
     c.execute("INSERT OR REPLACE INTO sums VALUES (?, ?, ?)", (table, *add_up(c, table)))

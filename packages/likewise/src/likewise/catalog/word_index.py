@@ -36,7 +36,7 @@ _ASCII_PIECES = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 @lru_cache(maxsize=1024)  # the folders of a picture are those of the one before
 def spread(name: str) -> str:
-    """A name, and its pieces where it is written in one: what the index holds of it.
+    """Return a name with its pieces, as the index stores it.
 
     >>> spread("beachHouse2")
     'beachHouse2 beach House 2'
@@ -53,7 +53,7 @@ def spread(name: str) -> str:
 
 
 def _pieces(run: str) -> Iterator[str]:
-    """A run of letters and digits, cut where its kind changes: ``aB``, ``ABc``, ``a1``, ``1a``."""
+    """Cut letters and digits where their kind changes: ``aB``, ``ABc``, ``a1``, ``1a``."""
     start = 0
     for at in range(1, len(run)):
         before, here = run[at - 1], run[at]
@@ -69,14 +69,14 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Text without what no index takes: control characters, halves of characters."""
+    """Return text without control characters and surrogates."""
     if text.isprintable():
         return text
     return "".join(" " if unicodedata.category(one) in ("Cc", "Cs") else one for one in text)
 
 
 def fold(text: str) -> str:
-    """Without case and accents, words with one space between them: equal for what looks alike.
+    """Return text without case, accents and extra spaces.
 
     >>> fold("  Crème_BRÛLÉE ")
     'creme brulee'
@@ -87,7 +87,7 @@ def fold(text: str) -> str:
 
 
 def other_numbers(word: str) -> list[str]:
-    """The singular or plural of an English word that its beginning does not find.
+    """Return the singular or plural forms of an English word that do not begin with it.
 
     >>> other_numbers("cities"), other_numbers("city"), other_numbers("gardens")
     (['citie', 'city'], ['cities'], ['garden'])
@@ -111,7 +111,7 @@ def other_numbers(word: str) -> list[str]:
 
 
 def finds_beginnings(word: str) -> bool:
-    """Whether a typed word also finds words that begin with it: not where nearly all would."""
+    """Return whether a typed word also finds words that begin with it."""
     return len(word) >= PREFIX_FROM or not word.isascii()
 
 
@@ -134,7 +134,7 @@ class Written(NamedTuple):
     facts: tuple[str, ...] = ()
 
     def document(self) -> tuple[str, ...]:
-        """A row of the index."""
+        """Return the row of the index."""
         return tuple(" ".join(map(spread, names)) for names in self[: len(FIELDS)])
 
 
@@ -143,7 +143,7 @@ PutDocuments = Callable[[Transaction, Mapping[int, tuple[str, ...]]], None]
 
 
 def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
-    """Inside a transaction: write the documents that it left out of date."""
+    """Rewrite the documents that this transaction made outdated."""
     while stale := [
         row[0] for row in c.execute("SELECT image FROM written_stale LIMIT ?", (_CHUNK,))
     ]:
@@ -193,7 +193,7 @@ def read_written(c: Transaction, images: Sequence[int]) -> dict[int, Written]:
 
 
 def _camera_of(metadata: str) -> str | None:
-    """A camera that somebody's own metadata names."""
+    """Return the camera that metadata names."""
     try:
         found = json.loads(metadata).get("camera")
     except (ValueError, AttributeError):
@@ -202,9 +202,8 @@ def _camera_of(metadata: str) -> str | None:
 
 
 def names_of_path(path: str, roots: Iterable[str]) -> tuple[list[str], str]:
-    """Names of the folders of a file, from what was added downwards, and its own name.
+    """Return the names of a file's folders, from the added one down, and its own name.
 
-    Folders above what was added say where a collection lies, and nothing about its pictures.
     ``roots`` come shortest first: of nested ones the outermost counts.
     """
     parts = [part for part in _SEPARATORS.split(path) if part]
@@ -237,7 +236,7 @@ def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: boo
 
 
 def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
-    """Ids of the pictures taken in one of some spans [from, to), ascending; ISO dates."""
+    """Return the pictures taken in one of some spans [from, to), ascending; ISO dates."""
     found: set[int] = set()
     for first, end in spans:
         rows = store.all("SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end))
@@ -246,7 +245,7 @@ def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
 
 
 def find_month(store: Store, month: int) -> Ids:
-    """Ids of the pictures taken in a month of any year, ascending."""
+    """Return the pictures taken in a month of any year, ascending."""
     rows = store.all(
         "SELECT image FROM moments WHERE substr(moment, 6, 2) = ? ORDER BY image",
         (f"{month:02d}",),
@@ -255,17 +254,15 @@ def find_month(store: Store, month: int) -> Ids:
 
 
 def find_tag(store: Store, tag: str) -> dict[int, bool]:
-    """Pictures with a tag, and whether it stands (or is only suggested)."""
+    """Return the pictures with a tag, and whether it is confirmed."""
     rows = store.all("SELECT image, source <> 'suggested' FROM tags WHERE tag = ?", (tag,))
     return {row[0]: bool(row[1]) for row in rows}
 
 
 def tag_names(store: Store, most: int) -> list[str]:
-    """The most frequent tags."""
-    rows = store.all(
-        "SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?", (most,)
-    )
-    return [row[0] for row in rows]
+    """Return the most frequent tags."""
+    sql = "SELECT tag FROM tags GROUP BY tag ORDER BY count(*) DESC, tag LIMIT ?"
+    return store.column(sql, (most,))
 
 
 def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
@@ -282,7 +279,7 @@ def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
 
 
 def loose_words(store: Store) -> list[str]:
-    """Documents that are not what the tables say; empty when all is well."""
+    """Return outdated documents; empty when all is well."""
     wrong = [f"picture {row[0]} is out of date in the index of words"
              for row in store.all("SELECT image FROM written_stale")]  # fmt: skip
     held = {
@@ -317,12 +314,10 @@ def _vector_key(model: str, text: str) -> str:
 
 
 def sample_ids(store: Store, n: int, most: int) -> list[int]:
-    """At most so many ids of the first ``n`` pictures, evenly spaced."""
-    step = max(1, -(-n // most))
-    rows = store.all(
+    """Return at most so many ids of the first ``n`` pictures, evenly spaced."""
+    return store.column(
         """SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) - 1 AS place
                            FROM images ORDER BY id LIMIT ?) AS numbered
            WHERE place % ? = 0""",
-        (n, step),
+        (n, max(1, -(-n // most))),
     )
-    return [row[0] for row in rows]

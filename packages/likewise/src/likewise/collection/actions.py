@@ -15,7 +15,7 @@ from likewise.catalog import action_tables, jobs, picture_marks, tag_tables
 from likewise.catalog.action_tables import ActionRow
 from likewise.catalog.content import digest_of_file
 from likewise.catalog.pictures import PictureName, Pictures
-from likewise.catalog.store import Store
+from likewise.catalog.store import Store, Transaction
 from likewise.errors import CollectionError, UnknownName
 from likewise.library import removed_files
 
@@ -124,7 +124,14 @@ class Actions:
             raise CollectionError(f"action {action} was undone already")
         return row
 
-    # -- ways back --------------------------------------------------------------------------
+    # -- undoing each kind of action ---------------------------------------------------------
+
+    def _finish(self, c: Transaction, row: ActionRow, restored: int, left: int) -> _Result:
+        """Mark an action as undone, unless nothing of it could be."""
+        result = _Result(restored, left)
+        _refuse_nothing(result)
+        action_tables.mark_undone(c, row.id)
+        return result
 
     def _undo_lines(self, row: ActionRow, _: jobs.Report) -> _Result:
         from likewise.tags import tag_log
@@ -138,20 +145,14 @@ class Actions:
                     some, others = tag_log.withdraw_within(c, self._store, line)
                     back |= some
                     left |= others
-            result = _Result(len(back), len(left))
-            _refuse_nothing(result)
-            action_tables.mark_undone(c, row.id)
-        return result
+            return self._finish(c, row, len(back), len(left))
 
     def _undo_suggestions(self, row: ActionRow, _: jobs.Report) -> _Result:
         from likewise.tags import bulk
 
         with self._store.write(durable=True) as c:
             done = bulk.undo_suggestions(c, self._store, row.id)
-            result = _Result(len(done.back), len(done.left))
-            _refuse_nothing(result)
-            action_tables.mark_undone(c, row.id)
-        return result
+            return self._finish(c, row, len(done.back), len(done.left))
 
     def _undo_sidecars(self, row: ActionRow, _: jobs.Report) -> _Result:
         from likewise.library.sidecars import take_back_xmp
@@ -174,7 +175,7 @@ class Actions:
             moves = {path: place for one in removed for path, place in one.moved.items()}
             problems = removed_files.move_back(store.root, moves)
             changed = {path for one in removed for path in one.files if _is_other(path, one)}
-            # A file that was moved away and is not back is nowhere to be shown from.
+            # A file that was moved away and is not back cannot be shown.
             changed |= {path for path in moves if not os.path.lexists(path)}
             changed |= {path for path, _ in problems}
             spaces = open_spaces(store).values()
@@ -192,10 +193,8 @@ class Actions:
 
     def _undo_marks(self, row: ActionRow, _: jobs.Report) -> _Result:
         with self._store.write(durable=True) as c:
-            result = _Result(*picture_marks.undo_marks(c, self._store, row.id, row.body["change"]))
-            _refuse_nothing(result)
-            action_tables.mark_undone(c, row.id)
-        return result
+            done = picture_marks.undo_marks(c, self._store, row.id, row.body["change"])
+            return self._finish(c, row, *done)
 
     def _undo_album(self, row: ActionRow, _: jobs.Report) -> _Result:
         way = row.body["way"]
@@ -204,10 +203,7 @@ class Actions:
                 c, row.id, row.body["album"],
                 came=way == "add", made=row.body["made"], gone=way == "delete",
             )  # fmt: skip
-            result = _Result(*done)
-            _refuse_nothing(result)
-            action_tables.mark_undone(c, row.id)
-        return result
+            return self._finish(c, row, *done)
 
     def _undo_take_back(self, row: ActionRow, _: jobs.Report) -> _Result:
         from likewise.learning.history import UNDO

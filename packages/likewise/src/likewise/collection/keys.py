@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from likewise.catalog import key_table
-from likewise.catalog.key_table import KeyRow
+from likewise.catalog.key_table import AccessKey as AccessKey
 from likewise.catalog.store import Store
 from likewise.errors import CollectionError, InvalidInput, NotYours, UnknownName
 
@@ -37,41 +37,6 @@ MOST_KEYS = 100
 LONGEST_NAME = 40
 _RESERVED = {"the page", "the command line", "a program", "the owner", "owner", "you"}
 """What the log and the list of actions call those who have no named key."""
-
-
-@dataclass(frozen=True)
-class AccessKey:
-    """A named key, without the key itself.
-
-    Attributes
-    ----------
-    id : int
-        Tells it from a later key of the same name.
-    name : str
-        Who has it, as the log says.
-    role : str
-        ``look``, ``judge`` or ``manage``.
-    made : str
-        When.
-    maker : str
-        By whom: another key, "the command line" or "the page".
-    used : str or None
-        When it was last used, to the hour; None: never.
-    revoked : str or None
-        When it was closed; None while it works.
-
-    See Also
-    --------
-    Share : a link that lets somebody answer questions.
-    """
-
-    id: int
-    name: str
-    role: str
-    made: str
-    maker: str
-    used: str | None
-    revoked: str | None
 
 
 @dataclass(frozen=True)
@@ -102,7 +67,7 @@ class Keys:
 
     def __iter__(self) -> Iterator[AccessKey]:
         """Every key there ever was, oldest first; those that were revoked are marked."""
-        return map(_shown, key_table.keys(self._store))
+        return iter(key_table.keys(self._store))
 
     def __len__(self) -> int:
         """How many work."""
@@ -129,7 +94,7 @@ class Keys:
             raise InvalidInput(f"{role!r} is no role; one of {', '.join(ROLES)} expected")
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._store.write(durable=True) as c:
-            there = key_table.working_keys(self._store)
+            there = [one for one, _ in key_table.working_keys(self._store)]
             taken = {_folded(one.name) for one in there}
             if _folded(name) in taken:
                 raise CollectionError(f"there is a key {name!r} already; revoke it first")
@@ -169,9 +134,9 @@ class Keys:
 
     def __getitem__(self, name: str | int) -> AccessKey:
         """A key by its name or id; of several with one name the last."""
-        return _shown(self._row(name))
+        return self._row(name)
 
-    def _row(self, name: str | int, *, working: bool = False) -> KeyRow:
+    def _row(self, name: str | int, *, working: bool = False) -> AccessKey:
         every = key_table.keys(self._store)
         number = int(name) if isinstance(name, int) or is_number(name) else None
         found = [
@@ -196,15 +161,15 @@ class Keys:
         # All are compared, each in the same time: how long it takes tells nothing.
         found = [
             one
-            for one in key_table.working_keys(self._store)
-            if hmac.compare_digest(one.digest, offered)
+            for one, digest in key_table.working_keys(self._store)
+            if hmac.compare_digest(digest, offered)
         ]
-        return _shown(found[0]) if found else None
+        return found[0] if found else None
 
     def of_id(self, id_: int) -> AccessKey | None:
         """The key a session was begun with, if it works."""
         found = key_table.key(self._store, id_)
-        return None if found is None or found.revoked is not None else _shown(found)
+        return None if found is None or found.revoked is not None else found
 
     def note_use(self, key: AccessKey) -> None:
         """Remember that a key was used this hour; a write an hour, whatever it asks for."""
@@ -285,7 +250,7 @@ class Keys:
             action = action_tables.put_action(c, store, action_tables.TAKE_BACK, count, done)
         for profile in profiles:
             states.fold_in_use(profile)
-        return TakenBack(action, _shown(row), len(judgements), len(about))
+        return TakenBack(action, row, len(judgements), len(about))
 
 
 def clean_name(name: str) -> str:
@@ -324,7 +289,3 @@ def _folded(name: str) -> str:
 
 def _moment() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _shown(row: KeyRow) -> AccessKey:
-    return AccessKey(row.id, row.name, row.role, row.made, row.maker, row.used, row.revoked)

@@ -57,7 +57,7 @@ class Shares:
             shares = self._load()
             if any(one.name == name for one in shares):
                 raise CollectionError(f"{name} has a link already; close it first, or another name")
-            if name.casefold() in {one.name.casefold() for one in working_keys(self._store)}:
+            if name.casefold() in {one.name.casefold() for one, _ in working_keys(self._store)}:
                 raise CollectionError(f"{name} has a key already; another name expected")
             if len(shares) >= MAX_SHARES:
                 raise CollectionError(f"there are {len(shares)} links; close some first")
