@@ -189,7 +189,9 @@ def mark_undone(c: Transaction, action: int) -> None:
 def put_suggestion_changes(
     c: Transaction, action: int, gone: Iterable[Pair], come: Iterable[Pair]
 ) -> int:
-    """Store the suggestions that an action removed and added; return how many pictures they are of."""
+    """Store the suggestions that an action removed and added; return how many pictures they are
+    of.
+    """
     changed = set()
     for came, pairs in ((0, gone), (1, come)):
         for image, tag in pairs:

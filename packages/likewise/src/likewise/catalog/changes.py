@@ -109,7 +109,9 @@ def _remove_orphans(c: Transaction, images: Iterable[int]) -> list[int]:
 
 
 def take_out(c: Transaction, images: Iterable[int]) -> None:
-    """Remove pictures for a person; their files stay known, so that sync does not add them again."""
+    """Remove pictures for a person; their files stay known, so that sync does not add them
+    again.
+    """
     taken = list(images)
     for image in taken:
         c.execute("UPDATE files SET image = NULL, problem = ? WHERE image = ?", (REMOVED, image))

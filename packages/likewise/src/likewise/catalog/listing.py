@@ -227,7 +227,9 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
 
 
 def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
-    """Return a sort key for folders: in any case, numbers by value, subfolders after their folder."""
+    """Return a sort key for folders: in any case, numbers by value, subfolders after their
+    folder.
+    """
     names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
     # Every second piece is a number: like is compared with like.
     return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path

@@ -63,7 +63,9 @@ def last_entry(store: Store, profile: str) -> int:
 
 
 def entries(store: Store, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
-    """Return the lines of a profile's own log after a number, in order, without those about tags."""
+    """Return the lines of a profile's own log after a number, in order, without those about
+    tags.
+    """
     rows = store.all(
         f"""SELECT {LINE} FROM log WHERE profile = ? AND number > ?
             AND number <= coalesce(?, number) AND {_NO_TAGS} ORDER BY number""",
