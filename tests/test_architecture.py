@@ -175,12 +175,9 @@ def asked_kinds(path: Path) -> list[int]:
 
 def test_no_code_asks_which_kind_a_space_is() -> None:
     """A kind answers for itself: a new one must not touch a file outside of its own."""
-    # What a pooled coder's file holds is no question about a space.
-    apart = {"spaces/pooled_coder.py"}
     for package in ("catalog", "collection", "ingest", "search", "spaces", "learning", "tags"):
         for path in (SOURCES["likewise"] / package).rglob("*.py"):
-            if str(path.relative_to(SOURCES["likewise"])) not in apart:
-                assert asked_kinds(path) == [], path
+            assert asked_kinds(path) == [], path
 
 
 def users_of(module: str) -> set[str]:

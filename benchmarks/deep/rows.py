@@ -29,8 +29,7 @@ from likewise.images.decode import Picture, decode
 from likewise.spaces.base import DECODE_SIDE, Space, decode_size
 from likewise.spaces.deep_words import PROJECTION_PICTURES
 from likewise.spaces.registry import find_kind, new_space
-from likewise.spaces.visual_words import VisualWords
-from likewise.spaces.word_assignment import WordAssigner
+from likewise.spaces.visual_words import VisualWords, WordAssigner
 from likewise.vision.deep.projection import Projection
 from likewise.vision.local import SIFT
 from likewise_methods.coding.bow import BagOfWords, Weighting

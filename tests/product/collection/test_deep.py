@@ -21,7 +21,7 @@ from likewise.spaces import base, deep_words, onnx
 from likewise.spaces import deep as deep_kind
 from likewise.spaces import rows as space_rows
 from likewise.spaces.registry import validate_recipe
-from likewise.spaces.word_assignment import nearest_words, open_projection, open_vocabulary
+from likewise.spaces.visual_words import nearest_words, open_projection, open_vocabulary
 from likewise.vision.deep import network as deep_network
 from likewise.vision.deep import onnx_model as deep_onnx
 from likewise.vision.deep import recipes as deep

@@ -22,7 +22,7 @@ from likewise.search.dense_view import DenseView
 from likewise.spaces import graphs
 from likewise.spaces import rows as space_rows
 from likewise.spaces.registry import open_spaces
-from likewise.spaces.row_parts import IdPlaces
+from likewise.spaces.rows import IdPlaces
 from likewise_methods import kernels as _kernels
 from likewise_methods.neighbours.scores import row_scores
 from tests.product.private import store_of

@@ -18,7 +18,6 @@ from likewise.catalog import changes as change
 from likewise.catalog import segments as seg
 from likewise.catalog.jobs import silent
 from likewise.images.decode import ImageInfo
-from likewise.spaces import row_parts
 from likewise.spaces import rows as space_rows
 from likewise.spaces.graphs import _rows_on_disk, grow_graphs, open_graph
 from likewise_methods.spaces.fitted import FittedSpace, _kept
@@ -148,5 +147,5 @@ def test_rows_are_the_same_however_many_are_read_before_pages_go(
     _, rows = _rows_on_disk(store, store.spaces()["mine"])
     places = np.random.default_rng(0).permutation(ROWS * PARTS)
     at_once = rows[places]
-    monkeypatch.setattr(row_parts, "_PICK", 16)
+    monkeypatch.setattr("likewise.spaces.rows._PICK", 16)
     assert np.array_equal(rows[places], at_once)

@@ -15,7 +15,7 @@ from likewise.errors import CollectionError, InvalidInput, UnknownPicture
 from likewise.images.decode import decode
 from likewise.search.similarities import fusion_partner
 from likewise.spaces import base, pooled
-from likewise.spaces.pooled_coder import PooledCoder, dense_sift
+from likewise.spaces.pooled import PooledCoder, dense_sift
 from likewise_methods.coding.aggregate import VLAD
 from likewise_methods.coding.pooling import MaxPooling
 from likewise_methods.neighbours.container import DamagedFile

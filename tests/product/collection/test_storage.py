@@ -503,7 +503,7 @@ def test_every_damaged_file_is_noticed(col: Collection, part: str) -> None:
 
 
 def gen_cache_clear() -> None:
-    from likewise.spaces.word_assignment import open_vocabulary
+    from likewise.spaces.visual_words import open_vocabulary
 
     open_vocabulary.cache_clear()
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.images.decode import Picture
-from likewise.spaces.pooled_coder import coder_arrays, coder_meta, dense_sift, product_coder
+from likewise.spaces.pooled import coder_arrays, coder_meta, dense_sift, product_coder
 from likewise_methods.coding import SpatialPyramid
 from likewise_methods.neighbours import DamagedFile, open_arrays, save_arrays
 from likewise_methods.psc import ProductSparseCoder

@@ -426,7 +426,7 @@ class Collection:
         AddResult
             What was added, changed and removed.
         """
-        from likewise.ingest.sync import sync
+        from likewise.ingest.add import sync
 
         with self._store.lease("sync"):
             result = sync(self._store, workers=workers, report=report)

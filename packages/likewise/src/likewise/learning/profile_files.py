@@ -36,7 +36,7 @@ def vocabulary_fingerprint(root: Path, space: SpaceRow) -> str:
         digest.update(json.dumps(plain, sort_keys=True).encode())
     else:
         # Imported here, because it loads the learner of vocabularies.
-        from likewise.spaces.word_assignment import open_vocabulary
+        from likewise.spaces.visual_words import open_vocabulary
 
         digest.update(np.ascontiguousarray(open_vocabulary(str(root / file)).words_).tobytes())
     return digest.hexdigest()

@@ -18,7 +18,7 @@ from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
 from likewise.spaces.base import Space
 from likewise.spaces.graphs import open_graph
-from likewise.spaces.row_parts import IdPlaces, Ids, RowParts, living
+from likewise.spaces.rows import IdPlaces, Ids, RowParts, living
 from likewise_methods.kernels import prefer_numpy
 from likewise_methods.neighbours import HNSW, CompactFlat, Metric, row_scores
 

@@ -20,8 +20,7 @@ from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import SpaceRow, Store
-from likewise.spaces.row_parts import RowParts
-from likewise.spaces.rows import fresh_rows, raw_rows
+from likewise.spaces.rows import RowParts, fresh_rows, raw_rows
 from likewise_methods.durable_files import private_folder
 from likewise_methods.neighbours import HNSW, Metric, open_arrays, save_arrays
 
