@@ -75,7 +75,7 @@ class PluginMissing(PluginError):
 
     def __init__(self, name: str, package: str | None, installed: Iterable[str]) -> None:
         known = ", ".join(sorted(installed)) or "none"
-        remedy = f"installed are: {known}" if package is None else f"pip install '{package}'"
+        remedy = f"installed are {known}" if package is None else f"pip install '{package}'"
         super().__init__(f"{name!r} is not installed; {remedy}")
         self.package = package
 
