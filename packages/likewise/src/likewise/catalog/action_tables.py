@@ -1,8 +1,9 @@
-"""The catalog's tables of bulk actions: what was done, by whom, and what undoing it needs.
+"""The tables of bulk actions and sidecars, with what undoing an action needs.
 
-An action is written in the transaction that does it.  One about tags names lines of the log and
-keeps nothing of its own; suggestions and sidecars are in no log, so what they were before is here.
-Stars, favourites, hidden pictures and albums likewise, beside their tables (``picture_marks.py``).
+An action about tags names lines of the log.  What no log holds is stored here as it was before:
+suggestions, sidecars, marks, and removed pictures.  A removed picture is stored with the rows of
+every table that refers to it; when it comes back it has a new id, because old rows may still be in
+segments.
 """
 
 from __future__ import annotations

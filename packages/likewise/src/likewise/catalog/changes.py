@@ -1,7 +1,7 @@
-"""The writes of the catalog: small functions over an open transaction (``Store.write``).
+"""The writes of the catalog: small functions inside a transaction (``Store.write``).
 
-Each leaves the tables consistent on its own; a caller puts those that belong together into one
-transaction.
+Each leaves the tables consistent; a caller puts those that belong together into one transaction.
+A space whose rows are incomplete has a back-fill, which says why.
 """
 
 from __future__ import annotations

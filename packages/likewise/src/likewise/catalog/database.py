@@ -1,9 +1,7 @@
-"""What a store asks of the database that holds its catalog: SQLite here, PostgreSQL beside others.
+"""The interface of the database that holds a catalog: SQLite here, PostgreSQL in likewise_cluster.
 
-All SQL of the house is written once, in what both understand; the few words in which they differ
-are SQLite's, and PostgreSQL's side translates them (``postgres/dialect.py``).  A catalog gives rows
-that answer by name and by place, transactions that are whole or not at all, and snapshots in which
-every read sees one state.
+All SQL is written once, in the dialect of SQLite; ``postgres/dialect.py`` translates the few
+differences.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Long work: one job at a time holds the lease, and says how far it is.
+"""Jobs: one at a time holds the lease, and reports its progress.
 
-The lease is a lock of the operating system on a file, so it goes with the process that held it,
-however that ended; what the file says about the holder is only for the message to others.
+The lease is a file lock of the operating system, so it ends with its process.  The content of the
+file only serves the message to other processes.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Actor(NamedTuple):
-    """A named key; its ``id`` tells it from another one that has the same name later."""
+    """A named key; its ``id`` distinguishes it from a later one with the same name."""
 
     id: int
     name: str
@@ -31,7 +31,7 @@ _ACTING: ContextVar[Actor | None] = ContextVar("likewise_acting", default=None)
 
 @contextmanager
 def acting(actor: Actor | None) -> Iterator[None]:
-    """What is written inside is this key's; None: the owner's."""
+    """Sign everything written inside with this key; None: the owner."""
     before = _ACTING.set(actor)
     try:
         yield
@@ -40,12 +40,12 @@ def acting(actor: Actor | None) -> Iterator[None]:
 
 
 def acting_now() -> Actor | None:
-    """Whose request this is; None: the owner's."""
+    """Return the key of the current request; None: the owner."""
     return _ACTING.get()
 
 
 def signature() -> dict[str, Any]:
-    """What a line of the log says of who wrote it; nothing of the owner."""
+    """Return what a line of the log stores about its key; nothing for the owner."""
     actor = acting_now()
     return {} if actor is None else {"who": actor.name, "key": actor.id}
 
@@ -130,7 +130,7 @@ def written_by(store: Store, id_: int, numbers: Sequence[int]) -> set[int]:
 def put_key(
     c: Transaction, name: str, role: str, digest: bytes, made: str, maker: str
 ) -> int | None:
-    """A new key, and its id; None where there is one of that name."""
+    """Add a key and return its id; None if the name is taken."""
     sql = "INSERT INTO keys (name, role, digest, made, maker) VALUES (?, ?, ?, ?, ?)"
     if not try_execute(c, sql, (name, role, digest, made, maker)):
         return None

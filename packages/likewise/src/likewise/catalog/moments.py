@@ -1,9 +1,7 @@
-"""When each picture was taken, and what says so: its EXIF, else its file's name, else its time.
+"""When each picture was taken: by its EXIF, else by its file's name, else by the file's time.
 
-A moment is local time without an offset, as the camera's clock had it: a timeline shows evenings as
-evenings.  The table is written anew for pictures whose files or dates change, in the transaction
-that changes them (``word_index.py``).  Whoever asks when a picture was taken asks here: lists,
-filters, typed dates, the timeline.
+A moment is local time without an offset, as the camera's clock showed it.  The table is updated in
+the transaction that changes files or dates (``word_index.py``).
 """
 
 from __future__ import annotations

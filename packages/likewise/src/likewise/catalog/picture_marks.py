@@ -1,6 +1,6 @@
-"""What people think of pictures (stars, favourites, hidden ones, albums) and how they were taken.
+"""Stars, favourites, hidden pictures and albums, and how pictures were taken.
 
-Kept by content: a picture that leaves the collection and comes back finds what was said of it.
+They are stored by content, so a picture that is removed and added again has them.
 """
 
 from __future__ import annotations

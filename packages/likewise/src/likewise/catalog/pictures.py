@@ -1,4 +1,4 @@
-"""Pictures as people name them, and what the catalog knows about them."""
+"""Pictures by id or path, and their records."""
 
 from __future__ import annotations
 

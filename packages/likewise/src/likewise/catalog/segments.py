@@ -1,8 +1,8 @@
-"""Vectors on disk: fresh ones as blobs in the catalog, sealed ones in immutable segments.
+"""Rows of spaces: packed as blobs in the catalog while fresh, sealed in immutable segment files.
 
-A sparse segment is a folder with the raw rows (term counts, say) and an inverted index of the
-rows as they are compared; a dense one is a file with a matrix.  A segment is written and synced
-first and named in the catalog afterwards; what no row names is garbage and is swept away.
+Sparse rows are compared through an inverted index, dense rows one by one or along a graph; a space
+holds the object of its format (``space.row_format``).  A segment is written and synced before the
+catalog names it; files without a name in the catalog are deleted.
 """
 
 from __future__ import annotations

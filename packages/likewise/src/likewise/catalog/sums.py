@@ -1,17 +1,12 @@
-"""Checksums of the catalog: SQLite notices a page that makes no sense, and no other wrong byte.
+"""Checksums of the catalog, because SQLite does not notice every damaged byte.
 
-Three kinds, each for what the others cannot do:
+- **A blob** has a checksum of its bytes and its key, which is compared whenever it is read.
+- **A line of the log** has a digest that includes the line before, so no line can be changed, lost
+  or inserted.
+- **A table** has a digest in ``sums``: the digests of its rows added up, modulo 2^128.  A
+  transaction updates it with the rows it changes; ``verify`` adds up all rows again.
 
-- **A blob** (a vector, a code, weights, a checkpoint) carries a sum of its bytes and of the key it
-  is stored under, compared whenever it is read: numbers cannot look wrong.
-- **A line of the log** carries a digest that covers the line before it, so that none can be
-  changed, lost or put in between without all that follow disagreeing.
-- **A table** has a digest in ``sums``: the digests of its rows added up, modulo 2^128.  A row that
-  comes adds its own and one that goes takes it away, so a transaction costs what it changes.
-  ``verify`` adds all rows up again and so covers every value of every table.
-
-Rows are followed by triggers that live in the connection, not in the catalog: no way of writing
-can forget them, and a catalog from elsewhere brings none.
+Triggers of the connection follow the rows, so no write can forget them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The catalog's tables of tags: who says a tag, what people said about it, which tags stand.
+"""The tables of tags: their names, who gave them, and the lines of the log about them.
 
-A tag stands when some source says it and no person refused it; what a person says counts more than
-any file, and the newest word of a person more than older ones.  ``tags`` holds what stands (one row
-a picture and tag, with the best source), so readers look nowhere else; every write here ends with
-:func:`settle`, which brings it in step.
+A picture has a tag if some source gives it and no person refused it.  A person counts more than any
+file, and the latest statement more than earlier ones.  ``tags`` holds the result, one row per
+picture and tag with the best source; :func:`settle` updates it after every change.
 """
 
 from __future__ import annotations

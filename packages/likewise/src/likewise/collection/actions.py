@@ -1,8 +1,7 @@
-"""Bulk actions: a list of what was done to many pictures at once, and the way back.
+"""Bulk actions: the list of changes to many pictures at once, and how to undo them.
 
-Every action is written in the transaction that does it, so whatever is listed was done and
-whatever was done is listed.  Undoing restores exactly what the action changed.  What somebody
-changed since is left alone and counted; where that is all of it, undoing is refused.
+An action is stored in the transaction that does it.  Undoing restores exactly what it changed;
+what was changed again since is left alone and counted.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Action(NamedTuple):
-    """A bulk action; ``pictures`` counts what it changed (of sidecars: files).
+    """A bulk action; ``pictures`` counts what it changed (for sidecars: files).
 
-    ``what`` says it in words, without the count; ``undone`` is when, None while it stands.  ``key``
-    is the id of the named key it was done with.
+    ``what`` describes it, without the count; ``undone`` is when it was undone.  ``key`` is the id
+    of the named key in use.
     """
 
     id: int
@@ -41,10 +40,10 @@ class Action(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """An action that was taken back: how many pictures (or sidecars) went back.
+    """The result of undoing an action: how many pictures (or sidecars) were restored.
 
-    ``left`` counts those that were changed since and are left alone; ``problems`` are files that
-    could not be put back, with the reason.
+    ``left`` counts those that were changed since and stay; ``problems`` are files that could not be
+    restored, with the reason.
     """
 
     action: Action
@@ -54,9 +53,9 @@ class Undone(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """Pictures that were removed, as an action; ``problems`` are files that could not be moved.
+    """Removed pictures, as an action; ``problems`` are files that could not be moved.
 
-    ``moved`` counts the files that went into the collection's folder ``removed``.
+    ``moved`` counts the files moved into the collection's folder ``removed``.
     """
 
     action: int
@@ -67,7 +66,7 @@ class Removed(NamedTuple):
 
 # What undoes each kind is imported when it is asked for: a list of actions needs no learner.
 class Actions:
-    """What was done to many pictures at once."""
+    """The list of bulk actions, and how to undo them."""
 
     def __init__(
         self,
@@ -89,19 +88,19 @@ class Actions:
         }
 
     def list(self, newest: int = 50) -> list[Action]:
-        """Actions, the newest first; those that were undone are marked, never gone."""
+        """Return actions, the newest first, with the undone ones."""
         withdrawn = tag_tables.withdrawn_lines(self._store)
         return [_action(row, withdrawn) for row in action_tables.actions(self._store, newest)]
 
     def __getitem__(self, action: int) -> Action:
-        """The action with this id."""
+        """Return an action by its id."""
         row = action_tables.action(self._store, action)
         if row is None:
             raise UnknownName(f"there is no action {action}; 'likewise library actions' lists them")
         return _action(row, tag_tables.withdrawn_lines(self._store))
 
     def undo(self, action: int | None = None, *, report: jobs.Report = jobs.silent) -> Undone:
-        """Take back the newest action that stands, or the one named."""
+        """Undo the newest action that is not undone, or the one named."""
         row = self._standing(action)
         done = self._ways[row.kind](row, report)
         withdrawn = tag_tables.withdrawn_lines(self._store)
@@ -224,11 +223,11 @@ class Actions:
     # -- removing ---------------------------------------------------------------------------
 
     def remove(self, pictures: Iterable[PictureName], *, from_disk: bool = False) -> Removed:
-        """Take pictures out, so that undoing brings them back with all that was said of them.
+        """Remove pictures in a way that can be undone, with everything said about them.
 
-        Neither ``sync`` nor ``add`` of a folder brings them back, wherever their files go; ``add``
-        of a file itself does.  The files stay, unless ``from_disk``: then they are moved into the
-        collection's folder ``removed``, and undoing moves them back.
+        ``sync`` and ``add`` of a folder do not add them again; ``add`` of a file itself does.  The
+        files stay, unless ``from_disk``: then they are moved into the collection's folder
+        ``removed``, and undoing moves them back.
         """
         store = self._store
         images = self._pictures.ids_of(pictures, "pictures")
@@ -259,7 +258,7 @@ class _Result(NamedTuple):
 
 
 def _refuse_nothing(result: _Result) -> None:
-    """An action of which nothing can be taken back goes on to stand."""
+    """Refuse to undo an action of which nothing can be restored."""
     if result.left and not result.restored:
         reason = f": {result.problems[0][0]} {result.problems[0][1]}" if result.problems else ""
         raise CollectionError(
@@ -268,7 +267,7 @@ def _refuse_nothing(result: _Result) -> None:
 
 
 def _is_other(path: str, one: action_tables.RemovedImage) -> bool:
-    """Whether a file is there and holds something else than the picture that was removed."""
+    """Return whether a file now holds something else than the removed picture."""
     try:
         now = os.stat(path)
         if (now.st_size, now.st_mtime_ns) == one.files[path]:
@@ -279,7 +278,7 @@ def _is_other(path: str, one: action_tables.RemovedImage) -> bool:
 
 
 def _vectors_of(store: Store, images: Iterable[int]) -> action_tables.Vectors:
-    """All rows of some pictures, packed."""
+    """Return all rows of some pictures, packed."""
     import numpy as np
 
     from likewise.spaces import rows as space_rows
@@ -297,7 +296,7 @@ def _vectors_of(store: Store, images: Iterable[int]) -> action_tables.Vectors:
 
 
 def _undone(row: ActionRow, withdrawn: set[int]) -> str | None:
-    """When an action was undone; lines can be taken back one by one too, at no one time."""
+    """Return when an action was undone; its lines may have been withdrawn one by one."""
     if row.undone is not None:
         return row.undone
     lines = row.body.get("lines", ())
@@ -312,7 +311,7 @@ def _action(row: ActionRow, withdrawn: set[int]) -> Action:
 
 
 def _say(kind: str, body: Mapping[str, Any]) -> str:
-    """What an action did, in a few words."""
+    """Describe what an action did."""
     tags = ", ".join(f"“{tag}”" for tag in body.get("tags", ()))
     off = ", ".join(f"“{tag}”" for tag in body.get("removed", ()))
     if kind == action_tables.TAG:

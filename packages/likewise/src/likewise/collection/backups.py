@@ -1,9 +1,7 @@
 """Backup and restore: a consistent copy made while the collection is in use.
 
-Files of a collection never change once the catalog names them, so a copy of the catalog and of
-the files it names is the state of one moment.  A job may sweep a file away in between; then the
-catalog is copied again.  No name is used twice, so files that were copied by then are not copied
-again.
+Files never change once the catalog names them, so a copy of the catalog and of its files is the
+state of one moment.  If a job deletes a file before it is copied, the catalog is copied again.
 """
 
 from __future__ import annotations
@@ -32,14 +30,14 @@ _TRIES = 100
 
 
 class Closed(NamedTuple):
-    """Doors of a backup that its restored copy does not have."""
+    """How many keys and links of a backup do not work in the restored collection."""
 
     keys: int
     links: int
 
 
 def backup(store: Store, target: Path) -> Path:
-    """Copy the collection to a new folder ``target``: whole and checked, or not there at all."""
+    """Copy the collection to a new folder, complete and checked."""
     if target.exists():
         raise CollectionError(f"{target} exists already; choose another name for the backup")
     if store.root == target or store.root in target.parents:
@@ -66,7 +64,7 @@ def backup(store: Store, target: Path) -> Path:
 
 @contextmanager
 def _unfinished(target: Path) -> Iterator[Path]:
-    """A folder beside a target, ours alone: nobody else's has its name."""
+    """Make a temporary folder next to the target, and delete what is left of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
     part.mkdir(mode=0o700)
@@ -77,7 +75,7 @@ def _unfinished(target: Path) -> Iterator[Path]:
 
 
 def _check(part: Path) -> list[str]:
-    """What is wrong with a copy."""
+    """Return what is wrong with a copy."""
     copy = Store.open(part / FILE)
     try:
         wrong = verify(copy)
@@ -92,7 +90,7 @@ def _first_of(wrong: list[str]) -> str:
 
 
 def _copy_state(store: Store, part: Path) -> None:
-    """Make ``part`` the state of now, from what is in it already and the files it lacks."""
+    """Bring a copy up to the state now."""
     for old in part.glob(f"{FILE}*"):
         old.unlink()
     store.backup_to(part / FILE)
@@ -119,7 +117,7 @@ def _copy_named(source: Path, part: Path, named: set[str]) -> None:
 
 
 def catalog_moved(store: Store, part: Path) -> bool:
-    """Whether the collection changed since the copy of its catalog was made."""
+    """Return whether the collection changed since its catalog was copied."""
     copy = Store.open(part / FILE)
     try:
         return copy.revision != store.revision
@@ -128,12 +126,10 @@ def catalog_moved(store: Store, part: Path) -> bool:
 
 
 def restore(source: Path, target: Path) -> Closed:
-    """A collection from a backup, checked byte by byte before it gets its name.
+    """Make a collection from a backup, after checking all of it.
 
-    No key and no guest's link opens it; gives how many of either did open what was backed up.
-
-    A backup may come from anybody: what is no plain file or folder in it (a link to somewhere else,
-    a device that never ends) is refused, and only what its catalog names is copied.
+    No key or guest link works in it; return how many worked in the backup.  A backup may come from
+    anyone: links and devices in it are refused, and only files that its catalog names are copied.
     """
     if not (source / FILE).is_file():
         raise CollectionError(f"{source} is not a backup (it has no {FILE})")
@@ -169,11 +165,7 @@ def restore(source: Path, target: Path) -> Closed:
 
 
 def _close_doors(part: Path) -> Closed:
-    """A key that was revoked after the backup was made must not open what is restored from it.
-
-    Nor a guest's link that was closed since.  So none does, and the owner makes new ones: a backup
-    may be old, and in other hands.
-    """
+    """Revoke all keys and links: some may have been revoked after the backup was made."""
     copy = Store.open(part / FILE)
     try:
         keys = len(key_table.working_keys(copy))
@@ -189,7 +181,7 @@ def _close_doors(part: Path) -> Closed:
 
 
 def _kind_of(path: Path) -> bool:
-    """Whether this is a folder; what is neither that nor a plain file is refused."""
+    """Return whether this is a folder; refuse links, devices and pipes."""
     mode = path.lstat().st_mode
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
         raise CollectionError(
@@ -200,7 +192,7 @@ def _kind_of(path: Path) -> bool:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A plain file, or a folder of them, on the disk; no link is followed."""
+    """Copy a file or folder to disk without following links."""
     if _kind_of(source):
         target.mkdir(mode=0o700)
         for child in sorted(source.iterdir()):

@@ -1,7 +1,6 @@
-"""A new, empty collection on disk: whole, or not there at all.
+"""Make a new, empty collection on disk, complete or not at all.
 
-Whoever creates holds the lease of jobs meanwhile, so that two who begin together make one
-collection, and what is found half made was left by somebody who is gone.
+The creator holds the job lease, so two processes that start together make one collection.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _PATIENCE = 30.0
 
 
 def is_vacant(root: Path) -> bool:
-    """Whether a collection may be made there: what a creation leaves on its way does not count."""
+    """Return whether a collection can be made there; leftovers of a creation do not count."""
     if not root.exists():
         return True
     return root.is_dir() and all(
@@ -42,7 +41,9 @@ def is_vacant(root: Path) -> bool:
 def create_collection(
     root: Path, words: Mapping[str, Any] | None, deep: bool | None, all_spaces: bool
 ) -> None:
-    """The directory and the catalog of an empty collection; ``CollectionExists`` if it is there."""
+    """Make the directory and catalog of an empty collection; ``CollectionExists`` if it is
+    there.
+    """
     recipes = first_recipes(words, deep, all_spaces)
     _check_vacant(root)
     private_folder(root)
@@ -71,7 +72,7 @@ def _check_vacant(root: Path) -> None:
 
 @contextmanager
 def _sole_creator(root: Path) -> Iterator[None]:
-    """Hold the lease in a folder where nobody else has made the collection."""
+    """Hold the lease of a folder in which no other process makes the collection."""
     until = time.monotonic() + _PATIENCE
     with ExitStack() as held:
         while True:

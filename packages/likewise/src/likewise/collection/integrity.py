@@ -1,4 +1,4 @@
-"""What a collection says about itself: counts and sizes, and whether every byte is sound."""
+"""Counts and sizes of a collection, and a check of every byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from likewise.tags import tag_log
 
 
 def info(store: Store) -> dict[str, Any]:
-    """Counts and sizes, for people and for ``--json``."""
+    """Return counts and sizes of a collection."""
     spaces = {}
     for name, space in store.spaces().items():
         segments = store.segments(name, space.generation)
@@ -65,7 +65,7 @@ def info(store: Store) -> dict[str, Any]:
 
 
 def verify(store: Store) -> list[str]:
-    """Everything that is wrong, in sentences; empty when all is well."""
+    """Return everything that is wrong, in sentences; empty when all is well."""
     wrong: list[str] = []
     for part, check in (
         ("catalog", store.integrity),
@@ -86,7 +86,7 @@ def verify(store: Store) -> list[str]:
 
 
 def _verify_rows(store: Store) -> list[str]:
-    """What is wrong with the rows of spaces and with learned models."""
+    """Return what is wrong with the rows of spaces and with learned models."""
     wrong: list[str] = []
     with store.snapshot():
         spaces = open_spaces(store)
@@ -147,7 +147,7 @@ def _verify_space(store: Store, space: Space) -> list[str]:
 
 
 def _pictures_with_rows(store: Store, name: str) -> set[int]:
-    """Pictures that a space has a row of, the live ones."""
+    """Return the pictures that have a row in a space."""
     space = store.spaces().get(name)
     found: set[int] = set()
     for ids, _ in () if space is None else space_rows.raw_rows(store, space):

@@ -1,10 +1,7 @@
-"""Named keys: who may look, who may judge and tag, who may manage; and all of it taken back.
+"""Named keys: who may look, judge and tag, or manage.
 
-A key is 256 random bits, so that there is nothing to guess: one fast hash of it is kept, and a slow
-one, which passwords need, would only make every request slow.  It is shown once, when it is made.
-Whoever asks with a key that was revoked is a stranger at the next request, at every server of the
-collection, since each request asks the catalog.  Lines of the log name the key they were written
-with (``catalog/key_table.py``).
+A key is 256 random bits, so one fast hash of it is stored; slow hashes are for passwords.  Each
+request looks its key up in the catalog, so a revoked key stops working at once, on every server.
 """
 
 from __future__ import annotations
@@ -41,14 +38,14 @@ _RESERVED = {"the page", "the command line", "a program", "the owner", "owner", 
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key and what is kept of it; ``secret`` cannot be shown again, and is in no print-out."""
+    """A new key; ``secret`` is shown only once."""
 
     secret: str = field(repr=False)
     key: AccessKey
 
 
 class TakenBack(NamedTuple):
-    """What was taken back of a key: an action, which can be undone.
+    """What was withdrawn of a key: an action, which can be undone.
 
     ``judgements`` counts judgements and comparisons, ``tags`` lines about tags.
     """
@@ -66,24 +63,24 @@ class Keys:
         self._store, self._states = store, states
 
     def __iter__(self) -> Iterator[AccessKey]:
-        """Every key there ever was, oldest first; those that were revoked are marked."""
+        """Yield all keys ever made, oldest first."""
         return iter(key_table.keys(self._store))
 
     def __len__(self) -> int:
-        """How many work."""
+        """Count the keys that work."""
         return len(key_table.working_keys(self._store))
 
     # -- making and closing -----------------------------------------------------------------
 
     def add(self, name: str, role: str) -> NewKey:
-        """A new key; gives it, this once.
+        """Make a key and return it, this once.
 
         Parameters
         ----------
         name : str
-            Who gets it: 1 to 40 letters.  The log names it.
+            Who gets it: 1 to 40 letters, used in the log.
         role : {"look", "judge", "manage"}
-            What it may do.
+            What it allows.
 
         Returns
         -------
@@ -115,7 +112,7 @@ class Keys:
         return [one.name for one in Shares(self._store)]
 
     def revoke(self, name: str | int) -> AccessKey:
-        """Close a key: it opens nothing from the next request on, nor do its sessions.
+        """Revoke a key and its sessions from the next request on.
 
         Parameters
         ----------
@@ -133,7 +130,7 @@ class Keys:
         return self[row.id]
 
     def __getitem__(self, name: str | int) -> AccessKey:
-        """A key by its name or id; of several with one name the last."""
+        """Return a key by its name or id, the last of several with one name."""
         return self._row(name)
 
     def _row(self, name: str | int, *, working: bool = False) -> AccessKey:
@@ -156,7 +153,7 @@ class Keys:
     # -- asking -----------------------------------------------------------------------------
 
     def of_secret(self, secret: str) -> AccessKey | None:
-        """The key that somebody shows, if it works."""
+        """Return the key with this secret, if it works."""
         offered = digest_of(secret)
         # All are compared, each in the same time: how long it takes tells nothing.
         found = [
@@ -167,12 +164,12 @@ class Keys:
         return found[0] if found else None
 
     def of_id(self, id_: int) -> AccessKey | None:
-        """The key a session was begun with, if it works."""
+        """Return the key of a session, if it works."""
         found = key_table.key(self._store, id_)
         return None if found is None or found.revoked is not None else found
 
     def note_use(self, key: AccessKey) -> None:
-        """Remember that a key was used this hour; a write an hour, whatever it asks for."""
+        """Store that a key was used this hour."""
         now = hour()
         if key.used == now or self._store.read_only:
             return
@@ -187,7 +184,9 @@ class Keys:
             raise NotYours(f"line {other} was not said with your key; the owner can take it back")
 
     def last_judgement(self, key: AccessKey, profile: str = "default") -> int:
-        """The newest judgement of a profile that was said with a key and stands."""
+        """Return the newest judgement of a profile that was made with a key and is not
+        withdrawn.
+        """
         from likewise.search.similarities import resolve_profile
 
         own = key_table.lines_of(self._store, key.id)
@@ -200,15 +199,15 @@ class Keys:
     # -- taking back ------------------------------------------------------------------------
 
     def take_back(self, name: str | int) -> TakenBack:
-        """Take back all that was judged, compared and tagged with a key, as one action.
+        """Withdraw everything that was judged, compared and tagged with a key, as one action.
 
-        What was learned is then what it would be had none of it been said.  Undoing the action lets
-        it stand again, but for what others have said about the same pictures and tags since.
+        The learned state becomes what it would be without it.  Undoing the action restores it,
+        except where others have judged the same pictures and tags since.
 
         Parameters
         ----------
         name : str or int
-            Its name, or its id; it need not work any more.
+            Its name, or its id; it may be revoked.
 
         Returns
         -------
@@ -254,7 +253,7 @@ class Keys:
 
 
 def clean_name(name: str) -> str:
-    """A name as the log keeps it, or a refusal."""
+    """Return a name as the log stores it, or refuse it."""
     plain = unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else ""
     # What is not printable moves the cursor, or turns the letters around it the other way.
     if not plain or len(plain) > LONGEST_NAME or not plain.isprintable():
@@ -268,13 +267,13 @@ def clean_name(name: str) -> str:
 
 
 def digest_of(secret: str) -> bytes:
-    """What is kept of a key."""
+    """Return the digest of a secret."""
     said = secret.encode(errors="replace")
     return hashlib.blake2b(said, person=b"likewise-key", digest_size=32).digest()
 
 
 def hour() -> str:
-    """Now, to the hour: finer than that nobody needs to know when a key was used."""
+    """Return the time now, to the hour."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H}:00:00+00:00"
 
 
@@ -283,7 +282,7 @@ def is_number(name: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Names that a person could take for each other are one."""
+    """Return the name without differences that a person could overlook."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 

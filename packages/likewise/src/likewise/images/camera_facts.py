@@ -1,4 +1,4 @@
-"""What a camera wrote into a picture, for a person who looks at it: the header of one file."""
+"""What a camera wrote into the header of one file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from likewise.images.shots import Shot
 
 @dataclass(frozen=True)
 class CameraFacts(Shot):
-    """How a picture was taken (:class:`~likewise.images.shots.Shot`), and what is known of its
-    file.
+    """How a picture was taken (:class:`~likewise.images.shots.Shot`), and facts about its file.
 
-    ``orientation`` is the turn that the stored pixels still need, as in EXIF; ``taken`` is an ISO
-    date, with the offset from UTC where the camera wrote one.
+    ``orientation`` is the turn that the stored pixels need, as in EXIF; ``taken`` is an ISO date,
+    with the offset from UTC where the camera wrote one.
     """
 
     format: str = ""
@@ -25,7 +24,7 @@ class CameraFacts(Shot):
 
 
 def read_camera_facts(source: Source) -> CameraFacts:
-    """The facts of one file, from its header alone; an ``ImageError`` if it is no picture."""
+    """Return the facts of one file, from its header; an ``ImageError`` if it is no picture."""
     info = probe(source)
     return CameraFacts(
         **asdict(info.shot or Shot()),

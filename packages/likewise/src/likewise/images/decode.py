@@ -1,10 +1,8 @@
-"""The only place that decodes a picture: bytes of unknown origin in, RGB pixels or a reason out.
+"""The only place that decodes pictures: bytes of unknown origin in, RGB pixels or an error out.
 
-The one idea: nothing is believed but the content.  The format is recognised by its first bytes,
-never by a file's name; only that format's decoder is started; and the limits of pixels and memory
-are checked on the header before a single pixel is decoded.  Whatever a decoder then raises on
-hostile bytes leaves this file as an :class:`~likewise.errors.ImageError` that names the picture
-and the reason.
+The format is recognised by the first bytes, never by the file's name, and only its decoder is
+started.  The limits of pixels and memory are checked on the header, before any pixel is decoded.
+Every failure is an :class:`~likewise.errors.ImageError` with the picture and the reason.
 """
 
 from __future__ import annotations
@@ -99,8 +97,8 @@ _OFFSET = re.compile(r"[+-]\d\d:\d\d")
 class ImageInfo:
     """What the header says.
 
-    Width and height are those of the upright picture; ``orientation`` (1 to 8, as in EXIF) is
-    the turn that still has to be applied to the stored pixels to get there.
+    Width and height are those of the upright picture; ``orientation`` (1 to 8, as in EXIF) is the
+    turn that the stored pixels need.
     """
 
     source: str
@@ -117,7 +115,7 @@ class ImageInfo:
 
 @dataclass(frozen=True)
 class EmbeddedMetadata:
-    """What a file carries about its picture, as it stands there: nothing of it is read here."""
+    """The XMP and IPTC that a file carries, unparsed."""
 
     xmp: bytes = b""
     iptc: bytes = b""
@@ -127,7 +125,7 @@ class EmbeddedMetadata:
 class Picture:
     """A decoded picture: ``pixels`` is (height, width, 3) uint8 RGB, upright.
 
-    ``pixels`` may be smaller than ``info`` says when a ``max_side`` was asked for.
+    ``pixels`` may be smaller than ``info`` says, where a ``max_side`` was given.
     """
 
     pixels: NDArray[np.uint8]
@@ -136,7 +134,7 @@ class Picture:
 
     @property
     def scale(self) -> float:
-        """Size of a pixel of the file, measured in pixels of this array (1 or less)."""
+        """The size of a pixel of the file, in pixels of this array (1 or less)."""
         return float(max(self.pixels.shape[:2]) / max(self.info.width, self.info.height))
 
 
@@ -164,24 +162,23 @@ def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
 
 
 def embedded_metadata(source: Source, *, max_pixels: int = MAX_PIXELS) -> EmbeddedMetadata:
-    """XMP and IPTC inside a file, from its header alone.
+    """Return the XMP and IPTC in a file's header.
 
-    A PNG may carry them behind the pixels; there only :func:`decode` finds them.
+    A PNG may have them after the pixels, where only :func:`decode` finds them.
     """
     with _open_image(source, max_pixels) as (image, _):
         return _embedded(image)
 
 
 def recognise(source: Source) -> str:
-    """The format of a picture by its first bytes; an :class:`ImageError` if it has none."""
+    """Return the format of a picture by its first bytes; an :class:`ImageError` if it has none."""
     name, stream, _ = _stream(source)
     with stream:
         return recognise_format(stream, name)
 
 
 def read_recognised(path: str, most: int) -> bytes | Path:
-    """The content of a file that begins as a picture does, opened once; its path where there are
-    more than ``most`` bytes."""
+    """Return the content of a picture file, or its path if it has more than ``most`` bytes."""
     name, stream, n_bytes = _stream(path)
     with stream:
         try:
@@ -263,7 +260,7 @@ def decode(
 
 @contextmanager
 def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.ImageFile, ImageInfo]]:
-    """The lazily opened picture; every failure inside the ``with`` leaves as an ImageError."""
+    """Open a picture lazily; every failure inside the ``with`` becomes an ImageError."""
     name, stream, n_bytes = _stream(source)
     with stream:
         format_ = ""
@@ -298,7 +295,7 @@ def _open_image(source: Source, max_pixels: int) -> Iterator[tuple[ImageFile.Ima
 
 
 def _coding(format_: str) -> str:
-    """The format whose decoder a picture needs: of a RAW file the preview is read."""
+    """Return the format of the decoder: for RAW the preview is decoded."""
     return "JPEG" if format_ == "RAW" else format_
 
 
@@ -306,7 +303,7 @@ def _coding(format_: str) -> str:
 def _open_preview(
     name: str, stream: IO[bytes], preview: Preview, n_bytes: int, max_pixels: int
 ) -> Iterator[tuple[ImageFile.ImageFile, ImageInfo]]:
-    """The JPEG inside a RAW file, with what the RAW file says of date, camera and turn."""
+    """Open the JPEG in a RAW file, with the date, camera and orientation of the RAW file."""
     from PIL import Image
 
     stream.seek(preview.at)
@@ -345,7 +342,7 @@ def _check_size(name: str, size: tuple[int, int], max_pixels: int) -> None:
 def _check_memory(
     image: ImageFile.ImageFile, info: ImageInfo, max_side: int | None, *, in_memory: bool
 ) -> None:
-    """Refuse a picture whose decoding would take more memory than it may."""
+    """Refuse a picture whose decoding would take too much memory."""
     pixels = drawn = image.size[0] * image.size[1]
     if _coding(info.format) == "JPEG" and max_side is not None and max(image.size) > max_side:
         # As libjpeg reduces it: by 8, 4 or 2, and never below what is wanted.
@@ -377,7 +374,7 @@ def _refuse_beyond(name: str, size: tuple[int, int], needed: int) -> None:
 
 
 def _expand_home(name: str) -> Path:
-    """``~`` and ``~/…`` are the home folder; ``~strange.jpg`` is a file like any other."""
+    """Expand ``~`` and ``~/…``; ``~strange.jpg`` is an ordinary file."""
     path = Path(name)
     return path.expanduser() if path.parts[:1] == ("~",) else path
 
@@ -458,7 +455,7 @@ def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> 
 
 
 def _exif(image: ImageFile.ImageFile, format_: str) -> Image.Exif | None:
-    """EXIF from the header, or None.  Broken metadata never costs a picture."""
+    """Return the EXIF in the header, if it can be read."""
     # PngImageFile.getexif() decodes the picture to look behind the pixels; the header must do.
     if format_ != "TIFF" and not {"exif", "Raw profile type exif"} & set(image.info):
         return None
@@ -468,7 +465,7 @@ def _exif(image: ImageFile.ImageFile, format_: str) -> Image.Exif | None:
 
 
 def _embedded(image: Image.Image) -> EmbeddedMetadata:
-    """The bytes of XMP and IPTC.  Broken metadata never costs a picture."""
+    """Return the XMP and IPTC, as far as they can be read."""
     xmp, iptc = b"", b""
     with suppress(Exception):
         found = image.info.get("xmp", image.info.get("XML:com.adobe.xmp", b""))
@@ -490,7 +487,7 @@ def _embedded(image: Image.Image) -> EmbeddedMetadata:
 
 
 def _camera(exif: Image.Exif | None) -> str | None:
-    """Maker and model of the camera; the maker once, as many models begin with it."""
+    """Return maker and model of the camera; many models begin with the maker."""
     if not exif:
         return None
     found: list[str] = []
@@ -504,7 +501,7 @@ def _camera(exif: Image.Exif | None) -> str | None:
 
 
 def _date(exif: Image.Exif | None) -> datetime | None:
-    """When the picture was taken, with its offset from UTC where the camera wrote one."""
+    """Return when the picture was taken, with its offset from UTC where the camera wrote one."""
     if not exif:
         return None
     inner: dict[int, Any] = {}
@@ -531,8 +528,8 @@ def _load(
 ) -> tuple[tuple[int, int], tuple[float, float]]:
     """Decode the pixels, of a JPEG no more than needed.
 
-    Gives the size they shall be shrunk to, and how much of the decoded ones is picture: a JPEG of
-    481 rows is 240.5 rows high at half its size, and decoded to 241.
+    Return the size to shrink them to, and how much of them is picture: a JPEG of 481 rows has 240.5
+    rows at half its size, and 241 are decoded.
     """
     if format_ != "JPEG" or max_side is None or max(image.size) <= max_side:
         image.load()  # this may turn the picture: its size is known only now
@@ -547,11 +544,10 @@ def _load(
 
 
 def _rounded_from(size: tuple[int, int], max_side: int) -> tuple[int, int]:
-    """The sides of a JPEG that its shrunk size is rounded from.
+    """Return the sides of a JPEG that its shrunk size is rounded from.
 
-    They are those at the strongest reduction that leaves twice ``max_side``, though no more than
-    1.1 times is decoded: so a picture has the same size as when it was first described, to the
-    pixel.
+    They are those at the strongest reduction that leaves twice ``max_side``, though only 1.1 times
+    is decoded, so that sizes stay as they were in earlier versions.
     """
     factor = 2.0 * max_side / max(size)
     most = min(side // max(1, int(side * factor)) for side in size)
@@ -561,7 +557,7 @@ def _rounded_from(size: tuple[int, int], max_side: int) -> tuple[int, int]:
 
 
 def _simple(image: Image.Image) -> Image.Image:
-    """The picture in a mode that may be resampled: L, RGB, RGBA, CMYK or the like."""
+    """Return the picture in a mode that can be resampled: L, RGB, RGBA, CMYK or the like."""
     mode = image.mode
     if mode in ("L", "RGB"):
         # One colour may be declared see-through.
@@ -588,7 +584,7 @@ def _simple(image: Image.Image) -> Image.Image:
 
 
 def _strips(image: Image.Image) -> Iterator[tuple[slice, Image.Image]]:
-    """A picture in strips of full width: what is done strip by strip takes little memory."""
+    """Yield a picture in strips of full width, to save memory."""
     width, height = image.size
     rows = max(1, _STRIP // max(1, width))
     if rows >= height:
@@ -600,7 +596,7 @@ def _strips(image: Image.Image) -> Iterator[tuple[slice, Image.Image]]:
 
 
 def _high_byte(image: Image.Image) -> NDArray[np.uint8]:
-    """The eight highest of the bits a grey has: 16, or in a TIFF fewer; white may be zero."""
+    """Return the eight highest bits of a grey picture; white may be zero."""
     bits = _tiff_tag(image, _TIFF_BITS, 16)
     shift = bits - 8 if 8 < bits <= 16 else 8
     inverted = _tiff_tag(image, _TIFF_PHOTOMETRIC, 1) == 0
@@ -617,7 +613,7 @@ def _tiff_tag(image: Image.Image, tag: int, default: int) -> int:
 
 
 def _largest_strip(image: Image.Image) -> int:
-    """Bytes of the pieces, strips or tiles, that a TIFF is unpacked by."""
+    """Return the bytes of the largest strip or tile of a TIFF."""
     bits = getattr(image, "tag_v2", {}).get(_TIFF_BITS, 8)
     depth = sum(bits) if isinstance(bits, tuple) else int(bits)
     width, height = image.size
@@ -630,7 +626,9 @@ def _largest_strip(image: Image.Image) -> int:
 
 
 def _stretch_greys(image: Image.Image) -> NDArray[np.uint8]:
-    """Greys without a fixed range to 0..255: 16-bit integers by their high byte, else min-max."""
+    """Scale greys without a fixed range to 0..255: 16-bit integers by their high byte, else
+    min-max.
+    """
     # Pillow has no mode for unsigned 32 bits.
     unsigned = image.mode == "I" and _tiff_tag(image, _TIFF_SAMPLES, 2) == 1
 
@@ -664,7 +662,7 @@ def _stretch_greys(image: Image.Image) -> NDArray[np.uint8]:
 def _sampled(
     image: Image.Image, size: tuple[int, int], extent: tuple[float, float]
 ) -> NDArray[np.uint8]:
-    """The pixels in that size: grey or RGB."""
+    """Return the pixels in that size: grey or RGB."""
     plain = image.mode in ("L", "RGB") or (
         image.mode == "RGBA" and image.getchannel("A").getextrema() == (255, 255)
     )
@@ -696,7 +694,7 @@ def _sampled(
 
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
-    """The pixels turned upright; those handed in may be overwritten."""
+    """Turn the pixels upright, in place where possible."""
     import cv2
 
     if orientation >= 5:
@@ -706,7 +704,7 @@ def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
 
 
 def _three_channels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """RGB pixels, in an array of their own."""
+    """Return RGB pixels."""
     import cv2
 
     if pixels.ndim == 3 and pixels.shape[2] == 3:
@@ -715,7 +713,7 @@ def _three_channels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _pixels(image: Image.Image) -> NDArray[np.uint8]:
-    """The pixels of an L, RGB or opaque RGBA picture."""
+    """Return the pixels of an L, RGB or opaque RGBA picture."""
     shape = (image.height, image.width) + ((3,) if image.mode != "L" else ())
     pixels = np.empty(shape, np.uint8)
     for rows, strip in _strips(image):
@@ -726,10 +724,10 @@ def _pixels(image: Image.Image) -> NDArray[np.uint8]:
 def shrink(
     pixels: NDArray[np.uint8], max_side: int, *, slack: float = 1.0, rough: bool = False
 ) -> NDArray[np.uint8]:
-    """Decoded pixels at no more than ``max_side``, by averaging; as they are where they fit.
+    """Shrink decoded pixels to ``max_side`` by averaging.
 
-    ``slack`` as in :func:`decode`.  ``rough`` looks at two pixels a side where the step is less
-    than two: for the eye, in a fifth of the time.
+    ``slack`` as in :func:`decode`.  ``rough`` uses linear interpolation where the step is below
+    two, which takes a fifth of the time.
     """
     height, width = pixels.shape[:2]
     size = _size_within((width, height), max_side)
@@ -743,12 +741,14 @@ def shrink(
 
 
 def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -> bytes:
-    """A small JPEG of pixels, without metadata."""
+    """Return a small JPEG of pixels, without metadata."""
     return write_jpeg(_three_channels(shrink(pixels, max_side, rough=True)), quality)
 
 
 def _size_within(size: tuple[int, int], max_side: int | None) -> tuple[int, int]:
-    """At most ``max_side`` on the longer side; a sliver keeps at least one pixel."""
+    """Return the size with at most ``max_side`` on the longer side, at least one pixel on the
+    other.
+    """
     longer = max(size)
     if max_side is None or longer <= max_side:
         return size
@@ -757,7 +757,7 @@ def _size_within(size: tuple[int, int], max_side: int | None) -> tuple[int, int]
 
 
 def _resized(image: Image.Image, size: tuple[int, int], extent: tuple[float, float]) -> Image.Image:
-    """Slow and careful: any mode, and any part of the pixels."""
+    """Resize any mode, and any part of the pixels, with Pillow."""
     from PIL import Image
 
     if image.size == size:
@@ -767,7 +767,7 @@ def _resized(image: Image.Image, size: tuple[int, int], extent: tuple[float, flo
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    """Transparent parts on white, then plain RGB."""
+    """Draw transparent parts on white and convert to RGB."""
     from PIL import Image
 
     if image.mode == "RGBA":

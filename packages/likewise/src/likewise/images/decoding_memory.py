@@ -1,8 +1,7 @@
-"""How much memory decoding a picture takes, told from its header alone.
+"""How much memory decoding a picture takes, from its header alone.
 
-The one idea: a header of forty bytes may announce a picture of gigabytes, so the price is known
-before it is paid.  What a decoder needs, what Pillow stores and what our conversions add are all
-so many bytes a pixel; the figures were measured by format and mode, and a test measures them again.
+A header of forty bytes may announce gigabytes.  The bytes per pixel of decoders, of Pillow and of
+our conversions were measured by format and mode, and a test measures them again.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _WHOLE = 3
 
 
 def memory_limit() -> int:
-    """Bytes that decoding one picture may take."""
+    """Return the bytes that decoding one picture may take."""
     given = os.environ.get("LIKEWISE_PICTURE_MB", "")
     if not given:
         return LIMIT
@@ -42,7 +41,7 @@ def memory_limit() -> int:
 
 
 def opening_memory(format_: str, pixels: int, n_bytes: int) -> int:
-    """Bytes that a decoder takes as soon as it opens a picture of so many pixels and bytes."""
+    """Return the bytes that a decoder takes when it opens a picture."""
     canvases = pixels * (_DECODER[format_] + 4) if format_ == "WEBP" else 0
     return canvases + (2 * n_bytes if format_ in _READS_WHOLE else 0)
 
@@ -60,12 +59,12 @@ def decoding_memory(
     in_memory: bool,
     buffered: int = 0,
 ) -> int:
-    """Bytes that decoding takes at its peak.
+    """Return the peak memory of decoding, in bytes.
 
-    ``drawn`` is how many of the ``pixels`` the decoder makes (a JPEG may come reduced);
-    ``transparent`` says that one colour counts as see-through; ``n_bytes`` is the length of the
-    file, ``in_memory`` that it is there already; ``buffered`` are bytes of the largest piece of it
-    that is unpacked as a whole.
+    ``drawn`` is how many of the ``pixels`` the decoder makes (a JPEG may be reduced);
+    ``transparent``: one colour counts as transparent; ``n_bytes`` is the length of the file,
+    ``in_memory``: it is in memory already; ``buffered`` is the largest piece that is unpacked as a
+    whole.
     """
     held = n_bytes * (int(in_memory) + 2 * int(format_ in _READS_WHOLE))
     # All scans of a progressive JPEG are collected, two bytes a coefficient, before one pixel is.
@@ -78,7 +77,7 @@ def decoding_memory(
 
 
 def _conversion(mode: str, transparent: bool, full_size: bool) -> int:
-    """Bytes a pixel that making 8-bit RGB of a stored picture adds, at most."""
+    """Return the bytes a pixel that converting to 8-bit RGB adds, at most."""
     whole = _WHOLE if full_size else 0
     if mode in _ALPHA or (transparent and mode in ("L", "P", "RGB")):
         return 8 + whole  # RGBA, and once more with its colours multiplied or on paper

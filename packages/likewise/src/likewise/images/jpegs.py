@@ -1,12 +1,9 @@
-"""JPEG by way of OpenCV: plain ones decoded as they are, small ones written.
+"""Decode plain JPEGs and write small ones with OpenCV.
 
-Pillow and OpenCV carry the same libjpeg and give the same numbers; but Pillow hands pixels over
-row by row in pieces that are joined and copied again, which for a small photograph takes as long as
-a third of its decoding.  OpenCV writes them where they are wanted.
-
-Damaged data OpenCV fills up with grey where Pillow refuses.  libjpeg says so, on the standard error
-and nowhere else: only a process that gave it away (:func:`take_stderr`) can hear that, and leaves
-to Pillow whatever libjpeg had something to say about.
+Pillow and OpenCV use the same libjpeg and return the same numbers, but Pillow copies pixels twice.
+OpenCV fills damaged data with grey where Pillow refuses; libjpeg only prints a warning.  So a
+worker redirects its standard error (:func:`take_stderr`), and whatever causes a warning is left to
+Pillow.
 """
 
 from __future__ import annotations
@@ -28,10 +25,7 @@ _taken = False
 
 
 def take_stderr() -> None:
-    """From now on the standard error of this process is a file that nobody but this module reads.
-
-    For workers, which tell in another way what goes wrong.
-    """
+    """Redirect the standard error of this worker process to a file that this module reads."""
     global _taken
     # On Windows a library may have a standard error of its own.
     if os.name == "nt":
@@ -42,7 +36,7 @@ def take_stderr() -> None:
 
 
 def _has_remarks() -> bool:
-    """Whether something was written to the standard error; it is empty afterwards."""
+    """Return whether something was written to the standard error, and empty it."""
     if not os.fstat(_STDERR).st_size:
         return False
     os.lseek(_STDERR, 0, os.SEEK_SET)
@@ -51,10 +45,10 @@ def _has_remarks() -> bool:
 
 
 def plain_pixels(content: bytes, mode: str, size: tuple[int, int]) -> Pixels | None:
-    """The RGB pixels of a JPEG in its own size, not turned; None where Pillow must decode it.
+    """Decode a JPEG to RGB pixels in its own size, not turned; None where Pillow must decode it.
 
-    That is any other colours than grey and RGB, one that does not end as it should or of which
-    libjpeg has something to say, and all of them in a process whose standard error is not taken.
+    That is where colours are neither grey nor RGB, the end is missing, libjpeg printed a warning,
+    or the standard error of the process is not redirected.
     """
     if not _taken or mode not in ("L", "RGB") or content[-2:] != _ENDS:
         return None
@@ -67,7 +61,7 @@ def plain_pixels(content: bytes, mode: str, size: tuple[int, int]) -> Pixels | N
 
 
 def write_jpeg(pixels: Pixels, quality: int) -> bytes:
-    """RGB pixels as a JPEG without metadata, to the bytes of Pillow's."""
+    """Return RGB pixels as a JPEG without metadata, with the same bytes as Pillow's."""
     turned = cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR)
     written, content = cv2.imencode(".jpg", turned, [cv2.IMWRITE_JPEG_QUALITY, quality])
     if not written:

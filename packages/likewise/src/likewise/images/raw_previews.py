@@ -1,9 +1,8 @@
-"""The preview inside a camera's RAW file: where its JPEG lies, found without decoding anything.
+"""Find the JPEG preview in a camera's RAW file, without decoding anything.
 
-Sensor data is not developed here.  But nearly every camera puts a JPEG of the picture beside it,
-and that is what people see on the camera.  DNG, CR2, NEF, ARW, PEF and their like are TIFF files
-whose tables say where; RAF has two numbers in its header.  The tables are of unknown origin: every
-offset and count is checked against the file's size, a table is read once, and there is an end.
+Sensor data is not developed.  DNG, CR2, NEF, ARW, PEF and similar files are TIFF files whose tables
+give the position of the preview; RAF has it in its header.  Every offset and count is checked
+against the file's size.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ _JPEG_BEGINS = b"\xff\xd8\xff"
 
 
 class Preview(NamedTuple):
-    """Where the largest JPEG of a RAW file lies; ``tables``: whether EXIF stands in the file's own
-    tables (else in the JPEG's)."""
+    """The position of the largest JPEG in a RAW file; ``tables``: EXIF is in the file's own tables,
+    not in the JPEG.
+    """
 
     at: int
     length: int
@@ -36,9 +36,9 @@ class _Table(NamedTuple):
 
 
 def find_preview(stream: IO[bytes], size: int) -> Preview | None:
-    """The largest JPEG inside a RAW file; None for any other file, and for a RAW without one.
+    """Find the largest JPEG in a RAW file; None for other files, and for a RAW file without one.
 
-    Leaves the stream at its start.
+    Leave the stream at its start.
     """
     try:
         found = _find(stream, size)
@@ -75,7 +75,7 @@ def _find(stream: IO[bytes], size: int) -> Preview | None:
 
 
 def _places(values: dict[int, list[int]]) -> list[tuple[int, int]]:
-    """JPEGs a table points at: by name, or as the one strip of a compressed picture."""
+    """Return the JPEGs a table points at: by name, or as the only strip of a compressed picture."""
     found = []
     for start, length in ((_JPEG_AT, _JPEG_BYTES), (_STRIPS, _STRIP_BYTES)):
         starts, lengths = values.get(start, []), values.get(length, [])
@@ -94,7 +94,7 @@ def _places(values: dict[int, list[int]]) -> list[tuple[int, int]]:
 def _checked(
     stream: IO[bytes], size: int, places: list[tuple[int, int]], *, tables: bool
 ) -> Preview | None:
-    """The largest that lies inside the file and begins as a JPEG that a picture can be made of."""
+    """Return the largest candidate inside the file that begins as a usable JPEG."""
     for at, length in sorted(places, key=lambda place: -place[1]):
         if at < 8 or length < 128 or at + length > size:
             continue
@@ -107,7 +107,7 @@ def _checked(
 
 
 def _frame(begin: bytes) -> int | None:
-    """The kind of a JPEG: the marker of its frame; None where it is not found."""
+    """Return the marker of the frame of a JPEG, None if it is not found."""
     at = 2
     while at + 4 <= len(begin) and begin[at] == 0xFF:
         marker = begin[at + 1]

@@ -1,8 +1,4 @@
-"""Recognising a picture by its first bytes: which format it is, and how large it says it is.
-
-Nothing is decoded here, and no library is asked: a few bytes against tables.  ``images`` uses it to
-start only the decoder of the format that is really there, and to refuse a bomb before that.
-"""
+"""Recognise the format of a picture, and its announced size, by the first bytes."""
 
 from __future__ import annotations
 
@@ -48,7 +44,7 @@ _FOREIGN = (
 
 
 def recognise_format(stream: IO[bytes], name: str) -> str:
-    """The format by its first bytes; leaves the stream at its start."""
+    """Return the format by the first bytes; leave the stream at its start."""
     head = stream.read(64)
     stream.seek(0)
     if not head:
@@ -79,7 +75,7 @@ def recognise_format(stream: IO[bytes], name: str) -> str:
 
 
 def announced_size(stream: IO[bytes], format_: str) -> tuple[int, int]:
-    """The size that a WebP, HEIC or AVIF header announces; (0, 0) where it is not found."""
+    """Return the size in a WebP, HEIC or AVIF header; (0, 0) if it is not found."""
     if format_ not in ("WEBP", "HEIC", "AVIF"):
         return 0, 0
     head = stream.read(1 << 16)

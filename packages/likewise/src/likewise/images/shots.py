@@ -1,7 +1,6 @@
 """How and where a picture was taken, from its EXIF: lens, exposure, place, rating, program.
 
-Cameras, phones and editors write odd things: what makes no sense is left out, field by field, and
-broken metadata never costs a picture.
+Values that make no sense are left out one by one; broken metadata never costs a picture.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _LONGEST = 200
 
 
 class Exif(Protocol):
-    """What a decoder gives of a picture's EXIF."""
+    """The EXIF that a decoder returns."""
 
     def __getitem__(self, tag: int, /) -> Any: ...
     def get_ifd(self, tag: int, /) -> Mapping[int, Any]: ...
@@ -30,9 +29,12 @@ class Exif(Protocol):
 
 @dataclass(frozen=True)
 class Shot:
-    """``exposure`` is in seconds, ``aperture`` the f-number, focal lengths in millimetres; places
-    are degrees north and east, ``altitude`` metres; ``rating`` is 1 to 5 stars, ``bias`` in steps
-    of exposure.  None: the file does not say."""
+    """How a picture was taken; None: the file does not say.
+
+    ``exposure`` is in seconds, ``aperture`` the f-number, focal lengths in millimetres; places are
+    degrees north and east, ``altitude`` metres; ``rating`` is 1 to 5 stars, ``bias`` in exposure
+    steps.
+    """
 
     lens: str | None = None
     exposure: float | None = None
@@ -50,7 +52,7 @@ class Shot:
 
 
 def read_shot(exif: Exif | None) -> Shot | None:
-    """What EXIF says; None where it says nothing of it."""
+    """Return what EXIF says, None if it says nothing."""
     if not exif:
         return None
     taken = _ifd(exif, _IFD_EXIF)
@@ -93,7 +95,7 @@ def _rating(exif: Exif) -> int | None:
 
 
 def _lens(taken: Mapping[int, Any]) -> str | None:
-    """Maker and lens; the maker once, as many names begin with it."""
+    """Return maker and lens; many lenses begin with the maker."""
     lens, maker = _text(taken.get(_LENS)), _text(taken.get(_LENS_MAKER))
     if lens and maker and not lens.lower().startswith(maker.lower()):
         return f"{maker} {lens}"[:_LONGEST]
@@ -105,7 +107,7 @@ def _whole(value: float | None) -> int | None:
 
 
 def _number(value: Any, least: float, most: float) -> float | None:
-    """A number or the first of several, within reason; a fraction over zero is none."""
+    """Return a number, or the first of several, within limits."""
     if isinstance(value, tuple):
         value = value[0] if value else None
     if isinstance(value, str | bytes):
@@ -139,8 +141,7 @@ def _altitude(gps: Mapping[int, Any]) -> float | None:
 
 
 def _degrees(parts: Any, side: Any, negative: str, most: float) -> float | None:
-    """Degrees, minutes and seconds as one number; the letter says on which side of zero, and
-    without it the number means nothing."""
+    """Return degrees, minutes and seconds as one number; the letter gives its sign."""
     if not isinstance(parts, tuple) or len(parts) != 3 or not isinstance(side, str):
         return None
     total = 0.0
