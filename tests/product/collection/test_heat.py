@@ -5,14 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
+from PIL import Image
 
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, NoPlaces
+from likewise.images.decode import decode
 from likewise.search.explain import HeatMap
+from likewise.search.query import decode_here
 from likewise.spaces import deep as deep_kind
 from tests.product.collection.pictures import write_pictures
 from tests.product.vision.deep_cases import needs_deep
@@ -136,6 +140,32 @@ def test_what_did_not_rank_explains_nothing(
         col.explain(1, 2)
     with pytest.raises(CollectionError, match="vector has no places"):
         col.explain(np.ones(12, np.float32), 2, by="words")
+
+
+@pytest.mark.parametrize("part", [None, (0.0, 0.0, 9.0, 9.0)])
+def test_a_query_is_decoded_once_and_each_hit_once(
+    col: Collection, tmp_path: Path, part: tuple[float, float, float, float] | None
+) -> None:
+    """A picture from outside is read for the search; its explanations share those pixels."""
+    outside, sources = tmp_path / "outside.png", list[Any]()
+    Image.fromarray(decode(col.image(1).path).pixels).save(outside)
+
+    def counted(source: Any, side: int | None, region: Any) -> Any:
+        sources.append(source)
+        return decode_here(source, side, region)
+
+    col.searcher.decode_with(counted)
+    resolved = col.searcher.resolve_query(outside, part)
+    hits = col.search(resolved, 3, by="look")
+    explainer = col.searcher.explainer(outside, "look", part, resolved)
+    whys = [explainer.explain(hit.id) for hit in hits]
+    assert sources == [str(outside), *(hit.path for hit in hits)]
+    for hit, why in zip(hits, whys, strict=True):
+        alone = col.explain(outside, hit.id, by="look", region=part)
+        assert alone.in_query is not None
+        assert why.in_query is not None
+        assert why.score == alone.score
+        assert np.array_equal(why.in_query.cells, alone.in_query.cells)
 
 
 def test_areas_are_ninths_of_what_speaks_for_it() -> None:

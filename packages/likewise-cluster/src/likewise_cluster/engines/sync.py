@@ -37,8 +37,7 @@ from likewise.catalog.tag_tables import counts, tags_of_many
 from likewise.engines import Engine, EngineError, Facts, RowStore, Where, open_engine
 from likewise.errors import CollectionBusy, CollectionError
 from likewise.search.dense_view import EXACT_BEYOND
-from likewise.search.engine_views import OWNER, kind_of, store_name
-from likewise.search.lazy_filter import where_of
+from likewise.search.engine_views import OWNER, kind_of, store_name, where_of
 from likewise.search.views import SpaceView, Views
 from likewise_cluster.engines.row_sync import (
     Differences,

@@ -9,7 +9,7 @@ warning.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -26,6 +26,8 @@ from likewise.catalog.engine_sync import (
     pending_sync,
     sync_states,
 )
+from likewise.catalog.filters import find_folders
+from likewise.catalog.moments import bound_of
 from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
 from likewise.engines.breaker import Breaker
@@ -45,7 +47,6 @@ from likewise.engines.scores import best_of, scores
 from likewise.errors import InvalidInput
 from likewise.plugins import PluginError
 from likewise.search.dense_view import EXACT_BEYOND, DenseView
-from likewise.search.lazy_filter import LazyFilter
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.graphs import FLAT_BELOW
 
@@ -53,6 +54,8 @@ OWNER = "shipping_owner"
 """The setting that distinguishes this collection's rows from another's."""
 ATTEMPTS, TIMEOUT = 2, 5
 """How often a search asks, and for how many seconds where the address does not say."""
+_ENGINE_KEYS = ("tag", "folder", "after", "before")
+"""Conditions that engines apply."""
 
 LocalView = SparseView | DenseView
 Answer = TypeVar("Answer")
@@ -316,3 +319,53 @@ def _open(address: str) -> Engine:
         return open_engine(address, attempts=ATTEMPTS, timeout=TIMEOUT)
     except (InvalidInput, PluginError) as error:
         raise EngineRefused(str(error)) from error
+
+
+class LazyFilter:
+    """The pictures that pass a filter (as ``plain_where`` gives it), without hidden ones.
+
+    An engine takes it as conditions; the catalog is asked only for the rest.
+    """
+
+    def __init__(self, store: Store, where: Mapping[str, Any] | None) -> None:
+        self._store, self._where = store, where
+        self._all: Container[int] | None = None
+        self._is_read = False
+        self._conditions: Where | None = None
+
+    def __contains__(self, image: object) -> bool:
+        if not self._is_read:
+            self._all, self._is_read = self._store.allowed(self._where), True
+        return self._all is None or image in self._all
+
+    def of(self, images: Sequence[int]) -> set[int]:
+        """Return those of some pictures that pass."""
+        return self._store.passing(self._where, images)
+
+    @property
+    def there(self) -> Where:
+        """The filter as an engine takes it."""
+        if self._conditions is None:
+            self._conditions = where_of(self._store, self._where or {})
+        return self._conditions
+
+
+def where_of(store: Store, where: Mapping[str, Any]) -> Where:
+    """Translate a filter (as ``plain_where`` gives it) for an engine.
+
+    The engine looks up tags, folders and dates.  The catalog answers the rest (cameras, formats,
+    own metadata) as a list of pictures.  Hidden pictures are listed.
+    """
+    rest = {key: value for key, value in where.items() if key not in _ENGINE_KEYS}
+    # What the catalog lists has no hidden pictures in it.
+    only = frozenset(store.matching(rest)) if rest else None
+    but = frozenset() if rest else frozenset(store.hidden())
+    folders: tuple[str, ...] = ()
+    if "folder" in where:
+        folders = tuple(find_folders(store, where["folder"]))
+        if not folders:
+            only = frozenset()
+    after, before = (
+        bound_of(key, where[key]) if key in where else None for key in ("after", "before")
+    )
+    return Where(tuple(where.get("tag", ())), folders, after, before, only, but)

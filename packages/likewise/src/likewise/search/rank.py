@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import CollectionError
-from likewise.search.engine_views import EngineView
-from likewise.search.lazy_filter import LazyFilter
+from likewise.search.engine_views import EngineView, LazyFilter
 from likewise.search.query import ResolvedQuery, SearchRequest, query_row
 from likewise.search.reranker import ProfileReranker
 from likewise.search.similarities import Similarity

@@ -10,9 +10,8 @@ from typing import Any
 from likewise.catalog.filters import plain_where
 from likewise.errors import CollectionError, InvalidInput, NoPlaces
 from likewise.search.duplicates import find_duplicates
-from likewise.search.engine_views import engine_warnings
+from likewise.search.engine_views import LazyFilter, engine_warnings
 from likewise.search.explain import Explainer
-from likewise.search.lazy_filter import LazyFilter
 from likewise.search.query import (
     PICTURE_WEIGHT,
     PixelsOf,

@@ -78,7 +78,9 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
     col = service.collection
     query, region = service.query(asked.query)
     hit = service.row_of(asked.picture)
-    found = col.explain(query, hit.id, top=asked.top, by=asked.by or "default", region=region)
+    resolved = col.searcher.resolve_query(service.resolve_query(asked.query))
+    explainer = col.searcher.explainer(query, asked.by or "default", region, resolved)
+    found = explainer.explain(hit.id, asked.top)
     if asked.query.picture is not None:
         row = service.row_of(asked.query.picture)
         size = (row.width, row.height)
