@@ -121,7 +121,7 @@ def test_hostile_packets_are_refused(name: str) -> None:
 
 def test_limits_of_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     packet = xmp.new_packet(["sea"])
-    monkeypatch.setattr(xmp, "LARGEST", 10)
+    monkeypatch.setattr(xmp, "MAX_BYTES", 10)
     with pytest.raises(xmp.UnusableXmp, match="bytes"):
         xmp.keywords(packet)
     monkeypatch.undo()

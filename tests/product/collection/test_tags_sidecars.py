@@ -140,10 +140,10 @@ def test_keywords_with_qualifiers_are_read_and_left_alone() -> None:
 
 def test_a_packet_of_many_places_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     one = "<dc:subject/>"
-    assert xmp.keywords(packet(one * xmp.PLACES)) == []
+    assert xmp.keywords(packet(one * xmp.MAX_PLACES)) == []
     assert own(xmp.merge_keywords(packet(one * 900), ["a"])) == ["a"]
     with pytest.raises(xmp.UnusableXmp, match="places"):
-        xmp.keywords(packet(one * (xmp.PLACES + 1)))
+        xmp.keywords(packet(one * (xmp.MAX_PLACES + 1)))
 
 
 def test_another_reader_agrees(tmp_path: Path) -> None:

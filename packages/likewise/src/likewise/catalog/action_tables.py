@@ -357,7 +357,7 @@ def restore_removed(
             )
         _restore_more(c, image, kept["more"], spaces)
         for tag, source in kept["said"]:
-            # What people said is told by the log, which may have grown since.
+            # What people said follows from the log, which may have grown.
             if source not in tag_tables.PEOPLE:
                 tag_tables.put_sources(c, source, [(image, tag)])
         tag_tables.restore_tags(c, image, digest)

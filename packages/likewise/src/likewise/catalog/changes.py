@@ -22,7 +22,7 @@ from likewise.catalog.sums import blob_sum
 from likewise.images.decode import ImageInfo
 
 _AT_A_TIME = 512
-"""Rows that are held in memory while they are written."""
+"""Rows held in memory while they are written."""
 
 
 def put_root(c: Transaction, path: str) -> None:
@@ -77,7 +77,7 @@ def put_file(
     """
     row = c.execute("SELECT image FROM files WHERE path = ?", (path,)).fetchone()
     if row is not None:
-        # Not OR REPLACE, which would take the old row away without its triggers.
+        # OR REPLACE would delete the old row without its triggers.
         c.execute("DELETE FROM files WHERE path = ?", (path,))
     c.execute(
         "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)",
@@ -189,7 +189,7 @@ def drop_space(c: Transaction, name: str) -> None:
     c.execute("DELETE FROM vectors WHERE space = ?", (name,))
     c.execute("DELETE FROM segments WHERE space = ?", (name,))
     c.execute("DELETE FROM spaces WHERE name = ?", (name,))
-    # Readers forget what they know by its name: another space may come to bear it.
+    # Another space may get its name, so readers must drop their views.
     c.execute(
         """INSERT INTO settings VALUES (?, '1')
            ON CONFLICT (key) DO UPDATE
@@ -260,11 +260,11 @@ def drop_segments(c: Transaction, names: Iterable[str]) -> None:
 
 
 RUNNING = "running"
-"""Rows are being made, or were when the job died: whoever comes next looks for what is missing."""
+"""Rows are being made, or were when the job died; the next job makes those that are missing."""
 WAITING = "waiting"
-"""Pictures came in where the space's rows cannot be made: a machine where they can fills them."""
+"""Pictures were added where the space's rows cannot be made; another machine makes them."""
 UNREACHED = "unreached"
-"""The named pictures could not be read; only those are tried again."""
+"""Some pictures could not be read; only those are tried again."""
 
 
 @dataclass(frozen=True)

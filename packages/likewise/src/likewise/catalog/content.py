@@ -9,8 +9,8 @@ from pathlib import Path
 from likewise.errors import DamagedCollection, UnreadableImage
 from likewise.images.decode import read_recognised
 
-MOST_IN_MEMORY = 64 << 20
-"""Bytes of a file that is read at once; a larger one is read as it is decoded."""
+MAX_IN_MEMORY = 64 << 20
+"""Bytes of a file that is read at once; larger ones are read while they are decoded."""
 
 
 def digest_of(content: bytes | Path) -> bytes:
@@ -34,7 +34,7 @@ def digest_of_file(path: str | Path) -> bytes:
 
 def read_content(path: str) -> bytes | Path:
     """Return the content of a picture file, or the path of a large one."""
-    return read_recognised(path, MOST_IN_MEMORY)
+    return read_recognised(path, MAX_IN_MEMORY)
 
 
 def is_text(path: str) -> bool:

@@ -24,7 +24,7 @@ ENGINE_FILE = "shipping.lock"
 """The lease for sending rows to engines; other jobs may run meanwhile."""
 _PATIENCE = 0.5
 ADDING = "adding pictures"
-"""The stage whose pictures can be searched as they come."""
+"""The stage in which pictures become searchable one by one."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def lease(root: Path, job: str, name: str = FILE) -> Iterator[None]:
     ``name`` is the file that is locked; work that does not exclude jobs has one of its own.
     """
     with _open_lock(root, name) as file:
-        # Somebody who only looks (``running``) holds the lock for an instant too.
+        # ``running`` holds the lock for an instant too.
         deadline = time.monotonic() + _PATIENCE
         while not (held := try_lock(file)) and time.monotonic() < deadline:
             time.sleep(_PATIENCE / 20)

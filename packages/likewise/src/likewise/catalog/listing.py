@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from likewise.catalog.store import Store
 from likewise_methods.validation import one_of
 
-# A page is read off an index, in its order: what lies behind it is not looked at.  Each is (tables
-# that have the order, with the picture's name in them; the order; what else holds of a row).
+# (the table with an index in this order, the order, a further condition): a page is read from the
+# index, and rows behind it are not read.
 _FIRST_FILE = "NOT EXISTS (SELECT 1 FROM files g WHERE g.image = o.image AND g.path < o.path)"
 _ORDERS = {
     "added": ("", "i.id {way}", ""),
@@ -35,7 +35,7 @@ def list_images(
     total = int(store.one(f"SELECT count(*) FROM images i {_where(clauses)}", parameters))
     table, order, own = _ORDERS[sort]
     by = order.format(way="DESC" if descending else "ASC")
-    # The table is walked from its end to its other: SQLite would rather begin with the pictures.
+    # CROSS JOIN makes SQLite start with the ordered table.
     joined = f"{table} o CROSS JOIN images i" if table else "images i"
     kept = _where([*(["i.id = o.image"] if table else ()), *([own] if own else ()), *clauses])
     rows = store.all(
@@ -44,7 +44,7 @@ def list_images(
     )
     found = [row[0] for row in rows]
     if table and len(found) < limit and offset + len(found) < total:
-        # Those that the table does not know come after all others.
+        # Pictures that are not in the table come last.
         known = int(store.one(f"SELECT count(*) FROM {joined} {kept}", parameters))
         lost = [*clauses, f"i.id NOT IN (SELECT image FROM {table} WHERE image IS NOT NULL)"]
         rows = store.all(
@@ -87,7 +87,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 
 BIG_MONTH = 100
-"""Pictures from which a month is told day by day too: a scrubber needs finer steps."""
+"""Pictures from which a month is listed by day too."""
 
 
 class MonthRow(NamedTuple):
@@ -136,7 +136,7 @@ def _kept(store: Store, where: Mapping[str, Any], *, few: bool = False) -> tuple
     ``few``: only some rows are looked at, so each is tested by itself.
     """
     if not where:
-        # The few that are hidden are named, not the many that are not.
+        # Naming the few hidden pictures is faster than the many others.
         out = "SELECT i.id FROM picture_marks p JOIN images i ON i.hash = p.hash WHERE p.hidden = 1"
         return f"AND m.image NOT IN ({out})", []
     clauses, parameters = store.conditions(where)
@@ -160,8 +160,8 @@ def months(store: Store, where: Mapping[str, Any]) -> list[MonthRow]:
     for month, group in groupby(rows, lambda row: row[0][:7]):
         days = list(group)
         n, by_name, by_file = (sum(day[i] for day in days) for i in (1, 2, 3))
-        told = tuple((int(day[0][8:]), day[1]) for day in days) if n >= BIG_MONTH else ()
-        found.append(MonthRow(month, n, by_name, by_file, told))
+        by_day = tuple((int(day[0][8:]), day[1]) for day in days) if n >= BIG_MONTH else ()
+        found.append(MonthRow(month, n, by_name, by_file, by_day))
     return found
 
 
@@ -171,7 +171,7 @@ def month_page(
     """Return pictures of a month, newest first."""
     kept, parameters = _kept(store, where, few=True)
     rows = store.all(
-        # Nothing of a moment sorts behind "~".
+        # All moments sort before "~".
         f"""SELECT m.image, m.moment, m.source FROM moments m
             WHERE m.moment >= ? AND m.moment < ? || '~' {kept}
             ORDER BY m.moment DESC, m.image DESC LIMIT ? OFFSET ?""",
@@ -195,7 +195,7 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
         parameters,
     )
     own: dict[str, int] = {row[0]: row[1] for row in rows}
-    # A picture that lies in several files is one picture, in a folder and above it.
+    # A picture with several files counts once, in each folder and in its parents.
     rows = store.all(
         f"""SELECT m.image, m.folder, count(*) FROM files m WHERE m.image IN (SELECT image
                 FROM files WHERE image IS NOT NULL GROUP BY image HAVING count(*) > 1) {kept}
@@ -231,7 +231,7 @@ def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
     folder.
     """
     names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
-    # Every second piece is a number: like is compared with like.
+    # Every second piece is a number.
     return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path
 
 
@@ -239,7 +239,7 @@ def _tops(roots: list[str], folders: Mapping[str, Any]) -> list[str]:
     """Return the folders at the top: the outermost that were added, and those of single files."""
     made: list[str] = []
     for root in sorted(roots, key=len):
-        # A root that is a picture stands for the folder it lies in.
+        # A root that is a file counts as its folder.
         place = root if any(_is_within(folder, root) for folder in folders) else ""
         if place and not any(_is_within(place, top) for top in made):
             made.append(place)

@@ -18,7 +18,7 @@ from likewise.catalog.key_table import signature
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.sums import LINE, START, blob_sum, check_blob, check_line, line_digest
 
-# Tags belong to the collection: no profile learns from these lines, or rolls them back.
+# Tags belong to the collection: no profile learns from these lines.
 _NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
 
 
@@ -205,7 +205,7 @@ def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
     """Return the id of the subject with this key; add it if it is new."""
     row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
     if row is not None:
-        # It was in the collection once, and is asked about from outside now.
+        # It was in the collection, and is now a query from outside.
         if jpeg is not None:
             c.execute("UPDATE subjects SET jpeg = ? WHERE id = ? AND jpeg IS NULL", (jpeg, row[0]))
         return int(row[0])

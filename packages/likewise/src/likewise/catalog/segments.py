@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 FOLDER = "segments"
 SEAL_AT = 4096
-"""Fresh rows of a space that are sealed into a segment."""
+"""Fresh rows of a space that make a segment."""
 MERGE_AT = 8
 """Segments below the full size that are merged into one."""
 FULL = 65_536
 """Pictures of a full segment: one block of the index."""
 AT_ONCE = 2_048
-"""Rows that a job looks at together: however many there are, it holds so many."""
+"""Rows that a job holds in memory at a time."""
 
 _ROWS = "rows.lwa"
 _INDEX = "index"
@@ -168,7 +168,7 @@ def open_sparse(root: Path, name: str) -> SegmentOnDisk:
     def between(first: int, last: int) -> Any:
         a, b = starts[first], starts[last]
         values, columns = np.array(arrays["values"][a:b]), np.array(arrays["indices"][a:b])
-        # Of one type, and a small one: scipy would make all of them int64.
+        # SciPy would make all indices int64.
         ends = (starts[first : last + 1] - a).astype(np.int32)
         return sparse.csr_array((values, columns, ends), shape=(last - first, meta["width"]))
 
@@ -254,7 +254,7 @@ def sweep(root: Path, named: set[str]) -> list[str]:
                 try:
                     _remove(path)
                 except PermissionError:
-                    # Windows removes nothing that somebody has mapped: the next job does.
+                    # Windows cannot delete a mapped file: the next job does.
                     if os.name != "nt":
                         raise
                 else:
@@ -264,7 +264,7 @@ def sweep(root: Path, named: set[str]) -> list[str]:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
-        # Gone at once: whoever copies it must not take half a folder for a whole one.
+        # Renamed first, so that no copy finds half of the folder.
         away = path.with_name(f"gone-{secrets.token_hex(4)}")
         os.replace(path, away)
         shutil.rmtree(away)
@@ -394,7 +394,7 @@ class SparseFormat(RowFormat):
             )
         if len(columns) and (int(columns.min()) < 0 or int(columns.max()) >= width):
             raise InvalidInput(f"a sparse row names a column outside of its {width}")
-        # Ascending ones, as most are, need not be sorted to see it.
+        # Most are ascending already and need no sorting.
         if (columns[1:] <= columns[:-1]).any() and len(np.unique(columns)) != len(columns):
             raise InvalidInput("a sparse row names a column twice")
         if not np.isfinite(values).all():
@@ -570,7 +570,7 @@ def apply_idf(idf: BagOfWords | None, raw: Any) -> Any:
 
 
 _SMALLEST, _LARGEST = 1e-18, 1e18
-"""Between these the squares of float32 numbers, and sums of many, are float32 numbers too."""
+"""Between these, squares of float32 numbers and their sums are float32 numbers too."""
 
 
 def _refuse_complex(given: Any, name: str) -> None:

@@ -51,8 +51,8 @@ def connect(path: Path, patience: float, *, read_only: bool) -> tuple[sqlite3.Co
             waiting = journal.stat().st_size
         if waiting:
             raise CollectionError(
-                f"{path.parent} is read-only here and somebody else is writing it; try again when "
-                "that is over, or ask for a backup"
+                f"{path.parent} is read-only here and being written by another user; try again "
+                "later, or ask for a backup"
             ) from error
     return _prepare(_open(f"{uri}?mode=ro&immutable=1", patience, uri=True)), True
 
@@ -66,7 +66,7 @@ def _open(name: str, patience: float, *, uri: bool) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
-    # A catalog may come from anybody: what it holds must not run.
+    # A catalog may come from anyone: code in it must not run.
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -75,7 +75,7 @@ def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 _DAMAGE = ("decode to UTF-8", "no such column: T.", "vtable constructor failed")
-"""What damage sounds like where SQLite has no code for it: text that is none, pages of an index."""
+"""Messages of damage for which SQLite has no code."""
 
 
 def translate_error(error: Exception, path: Path) -> Exception:
@@ -88,8 +88,8 @@ def translate_error(error: Exception, path: Path) -> Exception:
         return ReadOnlyCollection(f"{path.parent} is read-only: {error}")
     if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT):
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
-    # Where a disk refuses a file for writing SQLite opens it for reading, and says so when it is
-    # too late: who may write here is not told that they may not.
+    # If a disk refuses a file for writing, SQLite opens it for reading and fails later; a user who
+    # may write gets no message about rights.
     if kind in (
         sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
         sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
@@ -103,7 +103,6 @@ def translate_error(error: Exception, path: Path) -> Exception:
         or isinstance(error, UnicodeDecodeError)
         or any(sign in str(error) for sign in _DAMAGE)
     ):
-        # Also without a code, from an index of words.
         return DamagedCollection(f"{path} is damaged ({error}); restore a backup")
     return error
 
@@ -111,7 +110,7 @@ def translate_error(error: Exception, path: Path) -> Exception:
 FILE = "catalog.sqlite"
 BUSY_SECONDS = 30.0
 MOVED = 1_000_000
-"""The number of the schema of a catalog that lives elsewhere by now."""
+"""The schema number of a catalog that was moved to PostgreSQL."""
 
 
 class SQLiteCatalog:
@@ -129,8 +128,7 @@ class SQLiteCatalog:
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> SQLiteCatalog:
         """Make a new, empty catalog."""
-        # What people keep in a collection is theirs: names of pictures, small copies of them, what
-        # they said.  The journal gets the rights of the file.
+        # Private: it has names of pictures and small copies.  The journal gets the same rights.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         catalog = cls(path)
         try:
@@ -160,7 +158,7 @@ class SQLiteCatalog:
             check_schema(connection, MIGRATIONS, str(path))
             if catalog.one("SELECT 1 FROM written_stale LIMIT 1") is not None:
                 with catalog.write():
-                    pass  # an index that a migration left empty is filled by any transaction
+                    pass  # any transaction fills the index that a migration left empty
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             catalog.close()
             translated = translate_error(error, path)
@@ -190,7 +188,7 @@ class SQLiteCatalog:
         """Return this thread's connection."""
         found: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if found is not None:
-            # A file that cannot be locked is read as one that never changes; where it did, anew.
+            # An immutable file is opened again when it changed.
             if self._local.fixed is None or self._local.fixed == _state_of(self.path):
                 return found
             if found.in_transaction:
@@ -199,7 +197,7 @@ class SQLiteCatalog:
         self._local.connection, self._local.ledger = connection, None
         self._local.fixed = _state_of(self.path) if fixed else None
         with self._lock:
-            # A server's threads come and go; their connections would stay open for ever.
+            # Close the connections of threads that ended.
             for thread, left in self._open:
                 if not thread.is_alive():
                     left.close()
@@ -240,7 +238,7 @@ class SQLiteCatalog:
             except sqlite3.Error as error:
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
-                # Another process may have been first, while this one waited for its turn.
+                # Another process may have migrated it meanwhile.
                 if connection.execute("PRAGMA user_version").fetchone()[0] <= number:
                     if "fts5" in str(error):
                         raise CollectionError(
@@ -270,7 +268,7 @@ class SQLiteCatalog:
                 ledger.write()
                 connection.execute("COMMIT")
             except BaseException as error:
-                # On a full disk SQLite has rolled back already; the first error is the one to see.
+                # On a full disk SQLite has rolled back already; report the first error.
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 ledger.forget()
@@ -299,7 +297,7 @@ class SQLiteCatalog:
         try:
             ledger: sums.Ledger | None = self._local.ledger
             if ledger is None:
-                # Outside the transaction, which would take its triggers away when it fails.
+                # Outside the transaction, whose rollback would delete its triggers.
                 ledger = self._local.ledger = sums.Ledger(connection)
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
@@ -317,7 +315,7 @@ class SQLiteCatalog:
                     "again"
                 )
             if version != len(MIGRATIONS):
-                # Rows written by older rules would be rows without their sums.
+                # Rows written by an older version would have no checksums.
                 raise CollectionError(
                     f"{self.path} was brought to schema {version} meanwhile; start Likewise again"
                 )
@@ -337,7 +335,7 @@ class SQLiteCatalog:
             self.one("SELECT number FROM revision")
             yield
         finally:
-            # Nothing was written.  An error of the disk may have ended it: that is the one to see.
+            # Nothing was written; report an earlier error of the disk.
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
 
@@ -370,10 +368,10 @@ class SQLiteCatalog:
         Typed text is quoted, so it cannot be FTS5 syntax.
         """
         assert field in FIELDS
-        asked = [_quoted(word) for word in words]
+        terms = [_quoted(word) for word in words]
         if beginnings:
-            asked[0] = f"{asked[0]} *"
-        text = f"{field} : ({' OR '.join(asked)})"
+            terms[0] = f"{terms[0]} *"
+        text = f"{field} : ({' OR '.join(terms)})"
         rows = self.all(
             "SELECT rowid FROM written WHERE written MATCH ? ORDER BY rowid LIMIT ?", (text, most)
         )
@@ -403,7 +401,7 @@ class SQLiteCatalog:
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as copy:
             connection = self.connect()
             if self.read_only or connection.in_transaction:
-                # The check is a write to SQLite, so that it needs a catalog that may be written.
+                # For SQLite the check is a write.
                 connection.backup(copy)
                 connection = copy
             try:

@@ -19,10 +19,10 @@ from likewise.catalog.store import Store, Transaction
 from likewise.catalog.sums import LINE, check_line
 from likewise.errors import InvalidInput
 
-LONGEST = 200
-"""Characters of a tag, at most; longer ones are captions."""
-# Invisible signs that words and emoji are made with: joiners between two others, and the letters
-# behind a black flag that make it the flag of a region.
+MAX_LENGTH = 200
+"""Characters of a tag, at most."""
+# Invisible characters that words and emoji need: joiners between two others, and the letters that
+# make a black flag the flag of a region.
 _WITHIN = (
     "(?<=[^\\s\u200c\u200d])[\u200c\u200d](?=[^\\s\u200c\u200d])"
     "|(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f"
@@ -43,9 +43,9 @@ def clean(tag: object) -> str:
     plain = " ".join(unicodedata.normalize("NFC", tag).split())
     if not plain:
         raise InvalidInput("a tag is empty; text expected")
-    if len(plain) > LONGEST:
+    if len(plain) > MAX_LENGTH:
         raise InvalidInput(
-            f"the tag {plain[:20]!r}… has {len(plain)} characters; {LONGEST} at most"
+            f"the tag {plain[:20]!r}… has {len(plain)} characters; {MAX_LENGTH} at most"
         )
     if not _HIDDEN.sub("", plain).isprintable():
         raise InvalidInput(f"the tag {plain!r} holds signs that cannot be printed")
@@ -90,11 +90,11 @@ def near(tag: str, every: Iterable[str]) -> list[str]:
 USER, ACCEPTED, FILE, SIDECAR = "user", "accepted", "file", "sidecar"
 XMP, IPTC, FOLDER, SUGGESTED = "xmp", "iptc", "folder", "suggested"
 SOURCES = (USER, ACCEPTED, FILE, SIDECAR, XMP, IPTC, FOLDER, SUGGESTED)
-"""Where tags come from, the weightiest first: this is the source a tag is listed under."""
+"""The sources of tags, the most important first; a tag is listed under the first."""
 PEOPLE = (USER, ACCEPTED)
 ACCEPT, REJECT, WITHDRAW = "accept", "reject", "withdraw"
 KINDS = (ACCEPT, REJECT, WITHDRAW)
-"""Lines of the log that speak of tags; no profile learns from them."""
+"""Lines of the log about tags; no profile learns from them."""
 
 
 class TagRow(NamedTuple):
@@ -379,8 +379,7 @@ def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
         now = c.execute(
             "SELECT source FROM tags WHERE image = ? AND tag = ?", (image, tag)
         ).fetchone()
-        # Plain statements only: a conflict clause here (OR …, an upsert) would take the place of
-        # the one inside the triggers.  And what stays as it is must trigger nothing.
+        # No conflict clause (OR …, an upsert): it would replace those inside the triggers.
         if now is None:
             c.execute("INSERT INTO tags VALUES (?, ?, ?)", (image, tag, best))
         elif now[0] != best:
@@ -408,12 +407,12 @@ class TagLine(NamedTuple):
     who: str | None = None
 
 
-# The kinds in full, each time: so SQLite sees that its index of these lines serves.
+# All kinds are written out, so that SQLite uses its index of these lines.
 _LINES = f"""SELECT {LINE} FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw')"""
 _WITHDRAWALS = """SELECT CAST(json_extract(body, '$.line') AS INTEGER) FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw') AND kind = 'withdraw'"""
-# A withdrawal that was taken back itself takes nothing back.
+# A withdrawn withdrawal has no effect.
 _TAKEN_BACK = f"{_WITHDRAWALS} AND number NOT IN ({_WITHDRAWALS})"
 _STANDING = f"{_LINES} AND kind <> 'withdraw' AND number NOT IN ({_TAKEN_BACK})"
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from likewise.catalog.store import Store
 
 PREFIX_FROM = 3
-"""Letters of an ASCII word from which on it finds words that begin with it."""
+"""Letters from which on an ASCII word finds words that begin with it."""
 _RUN = re.compile(r"[^\W_]+")
 _ZEROS = re.compile(r"^0+(?=\d)")
 _ASCII_PIECES = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -47,7 +47,7 @@ def spread(name: str) -> str:
     for run in _RUN.findall(found[0]):
         pieces = _ASCII_PIECES.findall(run) if run.isascii() else list(_pieces(run))
         found += pieces if len(pieces) > 1 else []
-        # Cameras count with zeros in front, people do not.
+        # Cameras write numbers with leading zeros.
         found += [short for one in pieces if (short := _ZEROS.sub("", one)) != one]
     return " ".join(found)
 
@@ -139,7 +139,7 @@ class Written(NamedTuple):
 
 
 PutDocuments = Callable[[Transaction, Mapping[int, tuple[str, ...]]], None]
-"""Writes documents of pictures that have none, by id: each database has an index of its own."""
+"""Writes documents of pictures that have none, by id."""
 
 
 def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
@@ -152,7 +152,7 @@ def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
         c.executemany("DELETE FROM written WHERE rowid = ?", marks)
         put_documents(c, {image: one.document() for image, one in found.items()})
         refresh_moments(c, stale)
-        # Tags, folders and dates are what other engines filter by.
+        # Other engines filter by tags, folders and dates.
         note_changed(c, stale)
         c.executemany("DELETE FROM written_stale WHERE image = ?", marks)
 
@@ -217,8 +217,8 @@ def names_of_path(path: str, roots: Iterable[str]) -> tuple[list[str], str]:
     return folders[-1:], name
 
 
-MOST = 200_000
-"""Pictures that one word finds in one field, at most: a word that all have tells none apart."""
+MAX_FOUND = 200_000
+"""Pictures that one word finds in one field, at most."""
 
 Ids = NDArray[np.int64]
 
@@ -230,9 +230,9 @@ def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: boo
     """
     assert field in SEARCHED
     if field == "facts":
-        found = find_facts(store, map(fold, words), beginnings=beginnings, most=MOST)
+        found = find_facts(store, map(fold, words), beginnings=beginnings, most=MAX_FOUND)
         return np.array(found, np.int64)
-    return np.array(store.catalog.find_words(field, words, beginnings, MOST), np.int64)
+    return np.array(store.catalog.find_words(field, words, beginnings, MAX_FOUND), np.int64)
 
 
 def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:

@@ -64,7 +64,7 @@ class Removed(NamedTuple):
     problems: tuple[tuple[str, str], ...] = ()
 
 
-# What undoes each kind is imported when it is asked for: a list of actions needs no learner.
+# Listing actions must not import what undoes them.
 class Actions:
     """The list of bulk actions, and how to undo them."""
 

@@ -140,7 +140,7 @@ def restore(source: Path, target: Path) -> Closed:
             _kind_of(Path(folder) / name)
     try:
         with _unfinished(target) as part:
-            # A collection that somebody copied by hand may have its last changes in the journal.
+            # A collection copied by hand may have its last changes in the journal.
             for name in (FILE, f"{FILE}-wal"):
                 if (source / name).exists():
                     _copy(source / name, part / name)
@@ -157,14 +157,14 @@ def restore(source: Path, target: Path) -> Closed:
             wrong = _check(part)
             if wrong:
                 raise DamagedCollection(_first_of(wrong))
-            closed = _close_doors(part)
+            closed = _revoke_access(part)
             rename_whole(part, target)
     except DamagedCollection as error:
         raise DamagedCollection(f"{source} is damaged and was not restored: {error}") from error
     return closed
 
 
-def _close_doors(part: Path) -> Closed:
+def _revoke_access(part: Path) -> Closed:
     """Revoke all keys and links: some may have been revoked after the backup was made."""
     copy = Store.open(part / FILE)
     try:

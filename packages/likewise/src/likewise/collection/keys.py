@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 LOOK, JUDGE, MANAGE = "look", "judge", "manage"
 ROLES = (LOOK, JUDGE, MANAGE)
-"""From the least to all: each may do what those before it may."""
+"""Each role includes those before it."""
 PREFIX = "lwk_"
-"""How every key begins: so people and programs that look for lost secrets know one."""
-MOST_KEYS = 100
-LONGEST_NAME = 40
+"""The start of every key, so that programs that search for leaked secrets recognise it."""
+MAX_KEYS = 100
+MAX_NAME = 40
 _RESERVED = {"the page", "the command line", "a program", "the owner", "owner", "you"}
-"""What the log and the list of actions call those who have no named key."""
+"""Names that the log uses for actors without a named key."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Keys:
                 raise CollectionError(
                     f"{name!r} has a link to answer questions; close it first, or take another name"
                 )
-            if len(there) >= MOST_KEYS:
+            if len(there) >= MAX_KEYS:
                 raise CollectionError(f"there are {len(there)} keys; revoke some first")
             digest, maker = digest_of(secret), self._store.actor
             made = key_table.put_key(c, name, role, digest, _moment(), maker)
@@ -123,7 +123,7 @@ class Keys:
         -------
         AccessKey
         """
-        # Durable: a power cut must not open again what somebody closed.
+        # Durable: a power cut must not make the key work again.
         with self._store.write(durable=True) as c:
             row = self._row(name, working=True)
             key_table.revoke_key(c, row.id, _moment())
@@ -147,7 +147,7 @@ class Keys:
         if not found:
             there = ", ".join(repr(one.name) for one in every if one.revoked is None)
             known = f"; there are {there}" if there else "; there are none"
-            raise UnknownName(f"there is no key {str(name)[:LONGEST_NAME]!r}{known}")
+            raise UnknownName(f"there is no key {str(name)[:MAX_NAME]!r}{known}")
         return found[-1]
 
     # -- asking -----------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Keys:
     def of_secret(self, secret: str) -> AccessKey | None:
         """Return the key with this secret, if it works."""
         offered = digest_of(secret)
-        # All are compared, each in the same time: how long it takes tells nothing.
+        # All are compared in constant time.
         found = [
             one
             for one, digest in key_table.working_keys(self._store)
@@ -226,7 +226,7 @@ class Keys:
         with states.lock, store.write(durable=True) as c:
             lines = key_table.lines_of(store, row.id)
             for profile in log_tables.profiles(store):
-                # Wherever they stand: in copies, and where they were taken in.
+                # Also in copies of profiles.
                 items = states.history(profile).items
                 standing = [item.number for item in items if item.number in lines]
                 if standing:
@@ -256,9 +256,9 @@ def clean_name(name: str) -> str:
     """Return a name as the log stores it, or refuse it."""
     plain = unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else ""
     # What is not printable moves the cursor, or turns the letters around it the other way.
-    if not plain or len(plain) > LONGEST_NAME or not plain.isprintable():
-        shown = json.dumps(str(name)[: LONGEST_NAME + 10])
-        raise InvalidInput(f"{shown} is no name for a key; 1 to {LONGEST_NAME} letters expected")
+    if not plain or len(plain) > MAX_NAME or not plain.isprintable():
+        shown = json.dumps(str(name)[: MAX_NAME + 10])
+        raise InvalidInput(f"{shown} is no name for a key; 1 to {MAX_NAME} letters expected")
     if is_number(plain):
         raise InvalidInput(f"{plain!r} is a number, and keys have those; a name expected")
     if _folded(plain) in _RESERVED:

@@ -82,7 +82,7 @@ _FLIP = {2: 1, 3: -1, 4: 0, 5: None, 6: 1, 7: -1, 8: 0}
 _TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
 _TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
 _TAG_MAKER, _TAG_MODEL = 0x010F, 0x0110
-_LONGEST_CAMERA = 200
+_MAX_CAMERA = 200
 # Each date has an offset from UTC of its own.
 _OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
 _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
@@ -209,7 +209,7 @@ def decode(
         Shrinks the picture to that longer side (never enlarges it); a large JPEG is then decoded at
         a half, a quarter or an eighth of its size to begin with.
     slack : float, default=1.0
-        Leaves pixels alone that are no more than so many times ``max_side``: for whoever resamples
+        Keep pixels that are no more than so many times ``max_side``, for callers that resample
         them anyway.
     max_pixels : int, optional
         Larger pictures are refused.
@@ -405,7 +405,7 @@ def _stream(source: Source) -> tuple[str, IO[bytes], int]:
 @cache
 def _decoder(format_: str) -> Callable[[IO[bytes], str | None], ImageFile.ImageFile]:
     module, name = _DECODERS[format_]
-    # An ImportError is told as what it is: the picture may be perfectly well.
+    # An ImportError says nothing about the picture.
     return cast(
         "Callable[[IO[bytes], str | None], ImageFile.ImageFile]",
         getattr(importlib.import_module(module), name),
@@ -497,7 +497,7 @@ def _camera(exif: Image.Exif | None) -> str | None:
         if plain and found and plain.lower().startswith(found[0].lower()):
             found = []
         found += [plain] if plain else []
-    return " ".join(found)[:_LONGEST_CAMERA] or None
+    return " ".join(found)[:_MAX_CAMERA] or None
 
 
 def _date(exif: Image.Exif | None) -> datetime | None:

@@ -15,7 +15,7 @@ LIMIT = 600 << 20
 
 # What Pillow stores a pixel in; other modes take four bytes, RGB among them.
 _STORED = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N": 2}
-# Bytes a pixel that a decoder holds beside that: an animation's two canvases and a copy of the
+# Further bytes a pixel that a decoder holds: an animation's two canvases and a copy of the
 # frame (WebP), planes of up to two bytes before they become RGB (HEIC, AVIF).
 _DECODER = {"WEBP": 12, "HEIC": 7, "AVIF": 10}
 _KEEPS = {"WEBP": 8}

@@ -52,7 +52,7 @@ def plain_pixels(content: bytes, mode: str, size: tuple[int, int]) -> Pixels | N
     """
     if not _taken or mode not in ("L", "RGB") or content[-2:] != _ENDS:
         return None
-    _has_remarks()  # of somebody else
+    _has_remarks()  # discard earlier ones
     way = cv2.IMREAD_COLOR_RGB | cv2.IMREAD_IGNORE_ORIENTATION
     pixels = cast("Pixels | None", cv2.imdecode(np.frombuffer(content, np.uint8), way))
     width, height = size

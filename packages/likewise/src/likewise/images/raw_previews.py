@@ -15,7 +15,7 @@ _SUB_TABLES, _JPEG_AT, _JPEG_BYTES, _DNG = 330, 513, 514, 50706
 _SENSOR = {32803, 34892}
 """Kinds of pixels that only a sensor has: a colour filter array, and its linear form."""
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
-_MOST_TABLES, _MOST_ENTRIES, _MOST_VALUES = 32, 512, 64
+_MAX_TABLES, _MAX_ENTRIES, _MAX_VALUES = 32, 512, 64
 _RAF = b"FUJIFILMCCD-RAW "
 _JPEG_BEGINS = b"\xff\xd8\xff"
 
@@ -61,7 +61,7 @@ def _find(stream: IO[bytes], size: int) -> Preview | None:
     places: list[tuple[int, int]] = []
     waiting: list[int] = [struct.unpack(way + "I", head[4:8])[0]]
     seen: set[int] = set()
-    while waiting and len(seen) < _MOST_TABLES:
+    while waiting and len(seen) < _MAX_TABLES:
         at = waiting.pop(0)
         if at in seen or not 8 <= at <= size - 6:
             continue
@@ -121,14 +121,14 @@ def _frame(begin: bytes) -> int | None:
 def _read_table(stream: IO[bytes], size: int, at: int, way: str) -> _Table:
     stream.seek(at)
     (count,) = struct.unpack(way + "H", stream.read(2))
-    count = min(count, _MOST_ENTRIES)
+    count = min(count, _MAX_ENTRIES)
     entries = stream.read(12 * count + 4)
     values: dict[int, list[int]] = {}
     for i in range(len(entries) // 12 if len(entries) < 12 * count else count):
         entry = entries[12 * i : 12 * i + 12]
         tag, kind, number = struct.unpack(way + "HHI", entry[:8])
         width = _SIZES.get(kind, 0)
-        if kind not in (1, 3, 4, 13) or not 0 < number <= _MOST_VALUES:
+        if kind not in (1, 3, 4, 13) or not 0 < number <= _MAX_VALUES:
             if tag == _DNG:
                 values[tag] = [1]
             continue

@@ -17,7 +17,7 @@ _EXPOSURE, _APERTURE, _ISO, _BIAS, _FLASH, _FOCAL = 0x829A, 0x829D, 0x8827, 0x92
 _FOCAL_35, _LENS_MAKER, _LENS = 0xA405, 0xA433, 0xA434
 _SOFTWARE, _RATING = 0x0131, 0x4746
 _GPS_NORTH, _GPS_LATITUDE, _GPS_EAST, _GPS_LONGITUDE, _GPS_BELOW, _GPS_ALTITUDE = 1, 2, 3, 4, 5, 6
-_LONGEST = 200
+_MAX_TEXT = 200
 
 
 class Exif(Protocol):
@@ -98,7 +98,7 @@ def _lens(taken: Mapping[int, Any]) -> str | None:
     """Return maker and lens; many lenses begin with the maker."""
     lens, maker = _text(taken.get(_LENS)), _text(taken.get(_LENS_MAKER))
     if lens and maker and not lens.lower().startswith(maker.lower()):
-        return f"{maker} {lens}"[:_LONGEST]
+        return f"{maker} {lens}"[:_MAX_TEXT]
     return lens
 
 
@@ -122,13 +122,13 @@ def _number(value: Any, least: float, most: float) -> float | None:
 def _text(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
-    return re.sub(r"[\x00-\x1f\x7f\s]+", " ", value).strip()[:_LONGEST] or None
+    return re.sub(r"[\x00-\x1f\x7f\s]+", " ", value).strip()[:_MAX_TEXT] or None
 
 
 def _place(gps: Mapping[int, Any]) -> tuple[float | None, float | None]:
     north = _degrees(gps.get(_GPS_LATITUDE), gps.get(_GPS_NORTH), "S", 90)
     east = _degrees(gps.get(_GPS_LONGITUDE), gps.get(_GPS_EAST), "W", 180)
-    # Phones without a fix write 0, 0: a place in the sea that nobody photographs.
+    # Phones without a GPS fix write 0, 0.
     if north is None or east is None or (north == 0 and east == 0):
         return None, None
     return north, east

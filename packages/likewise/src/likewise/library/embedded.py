@@ -18,7 +18,7 @@ from likewise.catalog.tag_tables import IPTC, XMP, usable
 from likewise.errors import ImageError
 from likewise.images.decode import EmbeddedMetadata, decode, embedded_metadata
 from likewise.library import xmp
-from likewise.library.xmp import LARGEST, MOST
+from likewise.library.xmp import MAX_BYTES, MAX_KEYWORDS
 
 _IPTC_MARK = 0x1C
 _IPTC_KEYWORD = (2, 25)
@@ -35,7 +35,7 @@ def iptc_keywords(block: bytes) -> list[str]:
     found: list[bytes] = []
     declared = False
     at = 0
-    while at + 5 <= len(block) and block[at] == _IPTC_MARK and len(found) < MOST:
+    while at + 5 <= len(block) and block[at] == _IPTC_MARK and len(found) < MAX_KEYWORDS:
         name = (block[at + 1], block[at + 2])
         length = int.from_bytes(block[at + 3 : at + 5], "big")
         at += 5
@@ -76,7 +76,7 @@ def embedded_rating(packet: bytes) -> int | None:
     >>> embedded_rating(b'<rdf:Description xmp:Rating="4"/>')
     4
     """
-    found = _RATING.search(packet) if len(packet) <= LARGEST else None
+    found = _RATING.search(packet) if len(packet) <= MAX_BYTES else None
     return int(found[1]) if found else None
 
 

@@ -28,7 +28,7 @@ from likewise.errors import CollectionError, InvalidInput, LikewiseError, Unknow
 from likewise.images.decode import decode
 from likewise.images.shots import Shot
 
-_LONGEST_NAME = 100
+_MAX_NAME = 100
 _COMPARED = 160
 """Pixels of the longer side that copies are compared by."""
 _MONTH = re.compile(r"\d{4}-\d\d")
@@ -164,8 +164,8 @@ class Library:
             table.put_marks(c, {image: after[image] for image in changed})
             action = None
             if len(changed) > 1:
-                asked = {"stars": stars, "favourite": favourite, "hidden": hidden}
-                body = {"change": {name: to for name, to in asked.items() if to is not None}}
+                change = {"stars": stars, "favourite": favourite, "hidden": hidden}
+                body = {"change": {name: to for name, to in change.items() if to is not None}}
                 action = put_action(c, self._store, MARK, len(changed), body)
                 table.put_action_marks(c, action, changed)
         return Marked(changed, action)
@@ -360,8 +360,8 @@ def _keep_first(row: ImageRow) -> tuple[int, str, int, int]:
 def _album_name(name: str) -> str:
     """Return a name with single spaces, or refuse it."""
     plain = " ".join(name.split()) if isinstance(name, str) else ""
-    if not plain or len(plain) > _LONGEST_NAME or not plain.isprintable():
+    if not plain or len(plain) > _MAX_NAME or not plain.isprintable():
         raise InvalidInput(
-            f"{name!r} is no name of an album; up to {_LONGEST_NAME} printable signs expected"
+            f"{name!r} is no name of an album; up to {_MAX_NAME} printable signs expected"
         )
     return plain

@@ -57,9 +57,9 @@ def move_back(root: Path, moves: Mapping[str, str]) -> list[Problem]:
     for path, place in moves.items():
         kept = root / plain_name(place)
         if kept.is_symlink() or not kept.is_file():
-            continue  # it was never moved, or somebody took it
+            continue  # it was never moved, or is gone
         try:
-            # A catalog may come from anybody, and must not plant anything but pictures.
+            # A catalog may come from anyone: move nothing but pictures.
             recognise(kept)
             if os.path.lexists(path):
                 raise OSError(None, "there is another file of that name by now")

@@ -146,8 +146,8 @@ def _read_sidecar(path: str, size: int, mtime_ns: int, written: Iterable[str]) -
     tags: list[str] = []
     problem = None
     try:
-        if size > xmp.LARGEST:
-            raise xmp.UnusableXmp(f"it has {size:,} bytes; {xmp.LARGEST:,} at most are read")
+        if size > xmp.MAX_BYTES:
+            raise xmp.UnusableXmp(f"it has {size:,} bytes; {xmp.MAX_BYTES:,} at most are read")
         tags = usable(xmp.keywords(Path(path).read_bytes()))
     except xmp.UnusableXmp as error:
         problem = f"its XMP cannot be read: {error}"
@@ -281,8 +281,8 @@ def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str
     except xmp.UnusableXmp as error:
         result.problems.append((target, f"left as it is: {error}"))
     except OSError as error:
-        told = "left as it is" if isinstance(result, XmpTakenBack) else "cannot be written"
-        result.problems.append((target, f"{told}: {error.strerror or error}"))
+        what = "left as it is" if isinstance(result, XmpTakenBack) else "cannot be written"
+        result.problems.append((target, f"{what}: {error.strerror or error}"))
 
 
 def _carry_out(
@@ -358,7 +358,7 @@ def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
 
 def _take_back(file: WrittenFile) -> SidecarRow | None:
     """Restore one sidecar; return its record."""
-    # A catalog may come from anybody, and must not have other files deleted.
+    # A catalog may come from anyone: delete nothing but sidecars.
     if not file.path.endswith((".xmp", ".XMP")):
         raise OSError(None, "it is no sidecar")
     if file.before is None and not os.path.lexists(file.path):
@@ -413,7 +413,7 @@ def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Pla
         if os.path.islink(target) or not os.path.isfile(target):
             raise OSError(None, "it is no plain file")
         status = os.stat(target)
-        if status.st_size > xmp.LARGEST:
+        if status.st_size > xmp.MAX_BYTES:
             raise xmp.UnusableXmp(f"it has {status.st_size:,} bytes")
         before = Path(target).read_bytes()
     elif not tags:
@@ -454,7 +454,7 @@ def _replace(target: str, content: bytes, before: os.stat_result | None) -> None
             raise OSError(None, "another program made it just now; try again")
 
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    # One name for what a crash leaves among somebody's pictures: the next export takes it over.
+    # A fixed name: the next export replaces what a crash left.
     part = f"{os.path.basename(target)}.part"
     write_whole(target, content, unfinished=part, ready=refuse_overwriting)
 

@@ -1,8 +1,8 @@
 """Tags from a CSV or JSON file: forgiving about how it is written, exact about what is wrong.
 
 CSV: a picture and its tags a line, separated by comma, semicolon, tab or bar; further columns are
-further tags; a heading is recognised, and without one the sign behind the name of a picture tells
-what separates columns.  JSON: {path: [tags]}, or a list of {"path": …, "tags": […]}; a picture that
+further tags; a heading is recognised, and without one the character after the name of a picture is
+the delimiter.  JSON: {path: [tags]}, or a list of {"path": …, "tags": […]}; a picture that
 is named twice has the tags of both.  What ``likewise export`` writes is read back.
 """
 
@@ -23,7 +23,7 @@ from likewise.catalog.store import Store
 from likewise.catalog.tag_tables import FILE, clean
 from likewise.errors import CollectionError, InvalidInput
 
-LARGEST = 512 << 20
+MAX_BYTES = 512 << 20
 _PICTURE = ("path", "file", "filename", "file_name", "sourcefile", "picture", "image", "photo")
 _TAGS = ("tags", "tag", "keywords", "keyword", "labels", "label", "subject", "class")
 _ID = "id"
@@ -107,8 +107,8 @@ def read_entries(path: Path, known: Callable[[str], bool]) -> Iterator[Entry]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > LARGEST:
-            raise CollectionError(f"{path} has more than {LARGEST:,} bytes; split it")
+        if path.stat().st_size > MAX_BYTES:
+            raise CollectionError(f"{path} has more than {MAX_BYTES:,} bytes; split it")
         raw = path.read_bytes()
     except OSError as error:
         raise CollectionError(f"{path} cannot be read: {error.strerror}") from error

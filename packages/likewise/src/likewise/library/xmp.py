@@ -17,11 +17,11 @@ from xml.parsers import expat
 
 from likewise.errors import LikewiseError
 
-LARGEST = 8 << 20
+MAX_BYTES = 8 << 20
 """Bytes of a packet, at most: real ones have some kilobytes, with a preview inside a megabyte."""
-MOST = 10_000
+MAX_KEYWORDS = 10_000
 """Keywords of a picture, at most."""
-PLACES = 1_000
+MAX_PLACES = 1_000
 """Places with keywords in a packet, at most; one is what there should be."""
 _DEEPEST = 200
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -130,7 +130,7 @@ def _subject(tags: Iterable[str]) -> str:
     # Here and below: it brings half of the web's protocols, and few packets are written.
     from xml.sax.saxutils import escape, quoteattr
 
-    # Prefixes are declared here: whatever the packet calls them, this part stands for itself.
+    # Prefixes are declared here, because the packet may use others.
     items = "".join(f"<rdf:li>{escape(tag)}</rdf:li>" for tag in tags)
     return (
         f"<dc:subject xmlns:dc={quoteattr(_DC)} xmlns:rdf={quoteattr(_RDF)}>"
@@ -174,8 +174,8 @@ def _encode(text: str, packet: bytes) -> bytes:
 
 
 def _text(packet: bytes) -> str:
-    if len(packet) > LARGEST:
-        raise UnusableXmp(f"it has {len(packet):,} bytes; {LARGEST:,} at most are read")
+    if len(packet) > MAX_BYTES:
+        raise UnusableXmp(f"it has {len(packet):,} bytes; {MAX_BYTES:,} at most are read")
     try:
         return packet.decode(_encoding(packet)).rstrip("\0")
     except UnicodeDecodeError as error:
@@ -276,8 +276,8 @@ class _Scanner:
                 self._found.closed = _NAME.match(self._data, self._rdf_at)[1]  # type: ignore[index]
 
     def _place(self, places: list[tuple[int, int]], start: int, end: int) -> None:
-        if len(places) >= PLACES:
-            raise UnusableXmp(f"it has keywords in more than {PLACES:,} places")
+        if len(places) >= MAX_PLACES:
+            raise UnusableXmp(f"it has keywords in more than {MAX_PLACES:,} places")
         places.append((start, end))
 
     def _add_separated(self, text: str) -> None:
@@ -330,6 +330,6 @@ def _after(data: bytes, at: int) -> int:
 def _keep(found: _Scan, keyword: str) -> None:
     plain = " ".join(keyword.split())
     if plain:
-        if len(found.keywords) >= MOST:
-            raise UnusableXmp(f"it has more than {MOST:,} keywords")
+        if len(found.keywords) >= MAX_KEYWORDS:
+            raise UnusableXmp(f"it has more than {MAX_KEYWORDS:,} keywords")
         found.keywords.append(plain)

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, Field
 
-from likewise.collection.keys import LONGEST_NAME, AccessKey
+from likewise.collection.keys import MAX_NAME, AccessKey
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import Role, Strict
 
@@ -33,7 +33,7 @@ class KeysOut(BaseModel):
 
 
 class KeyIn(Strict):
-    name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
     role: Role
 
 
