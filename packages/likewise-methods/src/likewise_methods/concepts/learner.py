@@ -35,10 +35,10 @@ DECAY, STEPS = 0.9, 20
 """How far answers travel along the graph."""
 BACKGROUND, STAND_IN = 50, 0.1
 """Where nothing was refused yet, 50 pictures drawn at random count as refused, a tenth each."""
-ALL_UP_TO = 60_000
+ALL_UP_TO = 20_000
 """Up to here every row is a candidate for a question; beyond, those near the answers, those the
 linear part finds likely, and some drawn at random."""
-POOL = 20_000
+POOL = 10_000
 
 
 class ConceptLearner(Estimator):
