@@ -34,7 +34,6 @@ TOP = 5
 # Grows when a run would be measured in another way.
 _VERSION = 1
 _NEIGHBOURS = ("exact", "lsh", "_lsh_kernels", "_faiss", "_distances")
-_ANNOTATION = ("annotator", "checks", "pictures", "suggestions", "tags")
 
 
 def rows_of(task: Task, share: float, seed: int) -> NDArray[np.int64]:
@@ -185,7 +184,7 @@ def fingerprint() -> str:
     """Of the code a run depends on: another code, another run."""
     root = Path(likewise_methods.__file__).parent
     files = [
-        *(root / "siso" / f"{name}.py" for name in _ANNOTATION),
+        *sorted((root / "siso").glob("[a-z]*.py")),
         *sorted(Path(__file__).with_name("baselines").glob("[a-z]*.py")),
         *sorted((root / "siso" / "solver").rglob("*.py")),
         *(root / "neighbours" / f"{name}.py" for name in _NEIGHBOURS),
