@@ -127,11 +127,11 @@ def errors(n: int = 4_000, n_pairs: int = 1_000) -> list[Row]:
         X, pairs, same = problem(kind, n, n_pairs)
         graph = knn_graph(X, 6)
         said = as_constraints(pairs, same, n).weigh(0.2)
-        exact = scatter(X, said, graph, 0.5, 0.01, method="dense")
+        exact = scatter(X, said, graph, 0.5, 0.01, method="dense")[0]
         # Compilation apart.
         scatter(X, said, graph, 0.5, 0.01, method="push")
         start = time.process_time()
-        T = scatter(X, said, graph, 0.5, 0.01, method="push")
+        T = scatter(X, said, graph, 0.5, 0.01, method="push")[0]
         seconds = time.process_time() - start
         off = np.abs(T - exact).max() / np.abs(exact).max()
         made.append(

@@ -61,7 +61,7 @@ def child(way: str, n: int, m: int, kept: str) -> dict[str, Any]:
     before = harness.resident()
     forget_peak()
     start = time.process_time()
-    T = scatter(X, said, graph, A, theta, method=method, progress=_told)
+    T = scatter(X, said, graph, A, theta, method=method, progress=_told)[0]
     seconds = time.process_time() - start
     np.save(kept, T)
     return {

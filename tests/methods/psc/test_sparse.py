@@ -67,12 +67,12 @@ def test_training_and_threads(method: str) -> None:
     rng = np.random.default_rng(2)
     truth = unit_words(10, 12, 1.0, 5)
     data = np.where(rng.random((600, 10)) < 0.2, rng.random((600, 10)), 0) @ truth
-    rounds: list[int] = []
+    seen: list[int] = []
     coder = SparseCoder(
         10, 0.05, method, n_nearest=6, random_state=0, n_iter=8, n_threads=2,
-        progress=lambda done, rounds, value: rounds.append(done),
+        progress=lambda done, rounds, value: seen.append(done),
     ).fit(data)  # fmt: skip
-    assert rounds == list(range(1, 9))
+    assert seen == list(range(1, 9))
     assert coder.history_[-1] < 0.7 * coder.history_[0]
     np.testing.assert_allclose(np.linalg.norm(coder.codebook_, axis=1), 1)
     alone = SparseCoder(10, 0.05, method, n_nearest=6, random_state=0, n_iter=8).fit(data)

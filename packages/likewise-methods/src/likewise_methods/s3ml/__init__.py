@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from likewise_methods.s3ml.objective import Problem as Problem
     from likewise_methods.s3ml.propagation.scatter import affinities as affinities
     from likewise_methods.s3ml.propagation.scatter import scatter as scatter
-    from likewise_methods.s3ml.propagation.scatter import scatter_and_counts as scatter_and_counts
     from likewise_methods.s3ml.s3ml import S3ML as S3ML
     from likewise_methods.s3ml.solver.bounds import UnboundedProblem as UnboundedProblem
     from likewise_methods.s3ml.solver.sparse_inverse import SparseInverse as SparseInverse
@@ -25,7 +24,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "lrml": ["LRML"],
         "mahalanobis": ["Euclidean", "Mahalanobis"],
         "objective": ["Problem"],
-        "propagation.scatter": ["affinities", "scatter", "scatter_and_counts"],
+        "propagation.scatter": ["affinities", "scatter"],
         "s3ml": ["S3ML"],
         "solver.bounds": ["UnboundedProblem"],
         "solver.sparse_inverse": ["SparseInverse", "sparse_inverse_covariance"],

@@ -1,7 +1,7 @@
-"""The k-nearest-neighbour graph that affinities travel over: P of the S3ML paper.
+"""The k-nearest-neighbour graph over which affinities spread: P of the S3ML paper.
 
-P_ij = 1/k where j is among the k Euclidean neighbours of i, itself excluded.  Only the neighbours'
-numbers are kept, an int32 array (n, k).
+P_ij = 1/k where j is among the k Euclidean neighbours of i, itself excluded.  The graph holds the
+neighbours' numbers, an int32 array (n, k).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from likewise_methods.neighbours.exact import Exact
 from likewise_methods.validation import finite_rows
 
 Graph = NDArray[np.int32]
-# Up to here every row is compared with all others; beyond, nearly all of the nearest are found.
+# Up to this many rows all are compared; beyond, nearly all of the nearest are found.
 EXACT_UP_TO = 20_000
 _ROWS = 8_192
-# Up to here NumPy compares them before faiss is imported; and so many at a time.
+# Up to this many rows NumPy compares them, this many at a time, without importing faiss.
 _FEW, _AT_A_TIME = 2_048, 512
 
 
 def knn_graph(X: Any, n_neighbors: int) -> Graph:
-    """Neighbours of each row, nearest first; with too few rows all the others.
+    """Return the neighbours of each row, nearest first; with too few rows all the others.
 
     >>> knn_graph(np.array([[0.0], [1.0], [5.0]]), 1).tolist()
     [[1], [0], [1]]
@@ -32,9 +32,10 @@ def knn_graph(X: Any, n_neighbors: int) -> Graph:
 
 
 def knn_graph_and_recall(X: Any, n_neighbors: int) -> tuple[Graph, float]:
-    """The same, and the share of the nearest that were found: 1 up to 20,000 rows, where all are
-    compared with all; beyond, measured on a sample of rows
-    (``likewise_methods.neighbours.join``).
+    """Return the graph, and the share of the nearest neighbours that were found.
+
+    The share is 1 up to 20,000 rows, where all rows are compared; beyond, it is measured on a
+    sample (``likewise_methods.neighbours.join``).
     """
     n = len(X)
     k = min(n_neighbors, n - 1)
@@ -50,7 +51,7 @@ def knn_graph_and_recall(X: Any, n_neighbors: int) -> tuple[Graph, float]:
 
 
 def _centred(X: Any) -> NDArray[np.float32]:
-    """Rows in float32: far from the origin it would round small distances away."""
+    """Return centred float32 rows: far from the origin float32 would lose small distances."""
     mean = X.mean(axis=0, dtype=np.float64)
     rows = np.empty(X.shape, np.float32)
     for low in range(0, len(X), _ROWS):
@@ -63,16 +64,13 @@ def _centred(X: Any) -> NDArray[np.float32]:
 
 
 def _compare_few(rows: NDArray[Any], k: int) -> Graph:
-    """As ``_compare_all``; of rows equally near the first ones.
-
-    In float64, since rows near each other have products that differ in their last digits only.
-    """
+    """Compare all rows in float64; of rows equally near the first come first."""
     n, rows = len(rows), finite_rows(rows, "X", dtype=np.float64)
     squares = np.einsum("ij,ij->i", rows, rows)
     graph = np.empty((n, k), np.int32)
     for low in range(0, n, _AT_A_TIME):
         own = np.arange(low, min(low + _AT_A_TIME, n))
-        # Without the square of the row that asks, which is the same for all.
+        # The square of the row itself is the same for all.
         away = squares - 2 * (rows[own] @ rows.T)
         away[own - low, own] = np.inf
         farthest = np.partition(away, k - 1, axis=1)[:, k - 1 : k]
@@ -97,6 +95,6 @@ def _compare_all(rows: NDArray[np.float32], k: int) -> Graph:
 
 
 def _without_self(ids: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first k of k + 1 that are not the row itself; equal rows may have pushed it out."""
+    """Return the first k of k + 1 that are not the row itself; equal rows may have displaced it."""
     order = np.argsort(ids == own[:, None], axis=1, kind="stable")
     return np.take_along_axis(ids, order, 1)[:, :-1]

@@ -1,8 +1,8 @@
 """LRML: Laplacian regularised metric learning (Hoi, Liu and Chang 2008), in closed form.
 
 min tr(Q A) subject to logdet A >= 0 with Q = X'L X + gs S - gd D: L of the union kNN graph, S and D
-the scatters of the similar and dissimilar pairs; A = det(Q)^(1/m) Q^-1
-(docs/methods/s3ml.md, (20)).
+the scatters of the similar and dissimilar pairs; A = det(Q)^(1/m) Q^-1 (docs/methods/s3ml.md,
+(20)).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Floats = NDArray[np.float64]
 class LRML(LearnedMetric):
     """A full metric from pairs or labels and the kNN graph of all rows, in closed form.
 
-    The three parts of Q are averages over edges and pairs, so that ``similar`` (gs) and
-    ``dissimilar`` (gd) need no scale.
+    The three parts of Q are averages over edges and pairs, so ``similar`` (gs) and ``dissimilar``
+    (gd) need no scale.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class LRML(LearnedMetric):
         values, V = eigh((Q + Q.T) / 2)
         top = float(values[-1])
         if top <= 0:
-            # Nothing but constant features, or dissimilar pairs alone: no direction to prefer.
+            # Only constant features, or dissimilar pairs alone: no direction is preferred.
             top = max(float(-values[0]), 1.0)
             values = np.full_like(values, top)
         self.floor_acted_ = bool((values < floor * top).any())
@@ -123,7 +123,7 @@ class LRML(LearnedMetric):
 
 
 def pair_scatters(X: Any, said: Constraints) -> tuple[Floats, Floats]:
-    """Mean of (x_i - x_j)(x_i - x_j)' over the similar pairs, and over the dissimilar ones."""
+    """Return the mean of (x_i - x_j)(x_i - x_j)' over the similar pairs, and over the others."""
     first, second, alike = said.list_pairs()
     made = []
     for side in (alike, ~alike):
@@ -137,7 +137,7 @@ def pair_scatters(X: Any, said: Constraints) -> tuple[Floats, Floats]:
 
 
 def graph_scatter(X: Any, n_neighbors: int) -> Floats:
-    """The same mean over the edges of the union kNN graph, X'L X by the number of edges."""
+    """Return the same mean over the edges of the union kNN graph: X'L X by the number of edges."""
     graph = knn_graph(X, n_neighbors)
     n, k = graph.shape
     total = Sum(X)

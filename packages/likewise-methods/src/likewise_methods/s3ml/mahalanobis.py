@@ -1,7 +1,7 @@
-"""What every learned metric offers: ``transform``, ``distance``, ``score``; and the two plain ones.
+"""Learned metrics: their base class, and two plain ones.
 
-d(a, b)^2 = (a - b)' M (a - b) with M = L'L; ``components_`` is L and ``transform`` gives X L', so
-that plain Euclidean search over transformed rows ranks by the metric.
+d(a, b)^2 = (a - b)' M (a - b) with M = L'L.  ``components_`` is L and ``transform`` returns X L',
+so plain Euclidean search over transformed rows ranks by the metric.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from likewise_methods.s3ml.pairs import Constraints, as_constraints
 from likewise_methods.validation import number
 
 Floats = NDArray[np.float64]
-# What a covariance gets on its diagonal, as a share of its mean diagonal.
+# Added to the diagonal of a covariance, as a share of its mean diagonal.
 RIDGE = 1e-3
-# Numbers of a chunk of differences between rows: 16 MiB.
+# Numbers in a chunk of differences between rows: 16 MiB.
 _CHUNK = 2**21
 
 
 class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A Mahalanobis metric: ``metric_`` (m, m), ``components_``, and what follows from them.
 
-    ``middle_`` is the median distance between the pairs learned from (NaN where there were none).
+    ``middle_`` is the median distance between the pairs learned from (NaN without pairs).
     """
 
     metric_: Floats
@@ -40,7 +40,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_features_in_: int
 
     def _keep_metric(self, X: Any, said: Constraints | None, M: Floats) -> Self:
-        """Keep a positive definite metric and what is derived from it."""
+        """Store a positive definite metric and what is derived from it."""
         self.metric_ = (M + M.T) / 2
         self.components_ = cholesky(self.metric_)
         self._n_features_out = len(self.components_)
@@ -50,7 +50,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self
 
     def transform(self, X: Any) -> Floats:
-        """X L': rows whose plain Euclidean distances are the learned ones.
+        """Return X L': rows whose Euclidean distances are the learned ones.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return np.asarray(as_rows(self, X, reset=False) @ self.components_.T)
 
     def distance(self, A: Any, B: Any = None) -> Floats:
-        """Learned distances between the rows of A and those of B.
+        """Return learned distances between the rows of A and those of B.
 
         Parameters
         ----------
@@ -82,10 +82,10 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return np.asarray(cdist(a, a if B is None else self.transform(B)))
 
     def score(self, X: Any, y: Any, same: Any = None) -> float:
-        """Share of the pairs on the right side of the median training distance.
+        """Return the share of pairs on the right side of the median training distance.
 
-        Similar pairs belong below ``middle_`` (or at it), dissimilar ones above; without pairs to
-        learn from the middle is that of the pairs here.
+        Similar pairs belong below ``middle_`` (or at it), dissimilar ones above; a metric learned
+        without pairs uses the median of the pairs given here.
 
         Parameters
         ----------
@@ -111,9 +111,9 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return float(np.mean((away <= middle) == alike))
 
     def _lengths(self, X: Any, first: Any, second: Any) -> Floats:
-        """Learned distance of each pair of rows: each row is mapped once, however many pairs."""
+        """Return the learned distance of each pair of rows; each row is mapped once."""
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-        # Taken from the first row, since far from the origin differences would be rounded away.
+        # Relative to the first row: far from the origin differences would be lost to rounding.
         middle = np.asarray(X[used[:1]], np.float64)
         mapped = (np.asarray(X[used], np.float64) - middle) @ self.components_.T
         place = place.reshape(2, -1)
@@ -128,13 +128,13 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        # Made dense at the door: the scatter matrices are dense whatever the rows are.
+        # Sparse rows are made dense, as scatter matrices are dense anyway.
         tags.input_tags.sparse = True
         return tags
 
 
 class Euclidean(LearnedMetric):
-    """The metric that learns nothing: M = I.
+    """Plain Euclidean distance: M = I.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class Euclidean(LearnedMetric):
     """
 
     def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
-        """Take the width; with ``y`` also the middle of its pairs.
+        """Store the width; with ``y`` also the median distance of its pairs.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Euclidean(LearnedMetric):
 
 
 class Mahalanobis(Euclidean):
-    """M = (Cov + ridge)^-1 of the rows, labels unused.
+    """M = (Cov + ridge)^-1 of the rows; labels are not used.
 
     Parameters
     ----------
@@ -239,14 +239,14 @@ class Mahalanobis(Euclidean):
 
 
 def pair_chunks(n: int, width: int) -> Iterator[slice]:
-    """Slices of n pairs whose differences take little memory at a time."""
+    """Yield slices of n pairs whose differences take little memory."""
     size = max(_CHUNK // max(width, 1), 1)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as finite numbers, float32 kept as such; ``reset`` takes its width, else compares it."""
+    """Return X as finite float32 or float64 rows; ``reset`` stores its width, else compares it."""
     try:
         if hasattr(X, "toarray"):
             X = X.toarray()
@@ -260,8 +260,8 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def check_finite(X: Any) -> None:
-    """Refuse NaN and infinity, with the place of the first."""
-    # One sum tells, unless it overflows: then it takes a look.
+    """Refuse NaN and infinity; name the place of the first."""
+    # A finite sum suffices; otherwise search for the first bad entry.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum(dtype=np.float64)):
             return
@@ -276,7 +276,7 @@ def check_finite(X: Any) -> None:
 
 
 def variances(X: Any) -> Floats:
-    """The variance of each feature, some rows at a time: float64 copies of all would be large."""
+    """Return the variance of each feature, copying some rows at a time to float64."""
     total = np.zeros(X.shape[1])
     for part in _centred_parts(X):
         total += np.square(part).sum(axis=0)
@@ -290,7 +290,7 @@ def _centred_parts(X: Any) -> Iterator[Floats]:
 
 
 def covariance(X: Any, ridge: float) -> Floats:
-    """Cov + ridge times its mean diagonal, so that constant features do not make it singular."""
+    """Return Cov + ridge times its mean diagonal, so that constant features leave it regular."""
     m = X.shape[1]
     cov = np.zeros((m, m))
     for part in _centred_parts(X):
@@ -299,11 +299,11 @@ def covariance(X: Any, ridge: float) -> Floats:
     size = float(np.trace(cov)) / m
     if size <= 0:
         return np.eye(m)
-    # Without a ridge a constant feature still needs something to be divided by.
+    # A constant feature needs a little even without a ridge.
     return np.asarray(cov + np.eye(m) * size * max(ridge, 1e-12))
 
 
 def inverse(S: Floats) -> Floats:
-    """The inverse of a positive definite matrix, symmetric to the bit."""
+    """Return the inverse of a positive definite matrix, exactly symmetric."""
     M = cho_solve(cho_factor(S), np.eye(len(S)))
     return np.asarray((M + M.T) / 2)

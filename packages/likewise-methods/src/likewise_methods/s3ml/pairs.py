@@ -1,8 +1,7 @@
-"""What was said about pairs: labels or (n, 2) rows, checked, as the matrix W0 of the S3ML paper.
+"""Check labels or pairs, and multiply by them: the matrix W0 of the S3ML paper.
 
 W0 has 1 on its diagonal, +1 for a similar pair, -1 for a dissimilar one, 0 elsewhere
-(docs/methods/s3ml.md, (1)).  It is never made as a matrix: :meth:`Constraints.apply` multiplies by
-it.
+(docs/methods/s3ml.md, (1)).  It is not formed: :meth:`Constraints.apply` multiplies by it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from likewise_methods.errors import InvalidInput
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 UNLABELLED = -1
-# Labelled rows make a quadratic number of pairs; a median needs no more than these.
+# Labelled rows make a quadratic number of pairs; this many suffice for a median.
 MOST_LISTED = 200_000
 
 
@@ -27,9 +26,9 @@ MOST_LISTED = 200_000
 class Constraints:
     """Similar and dissimilar rows, from classes or from pairs.
 
-    ``codes`` numbers the classes from 0, -1 for rows without a label; None when pairs were given:
-    then ``first`` < ``second`` are their rows and ``alike`` what was said, each pair once.  A
-    dissimilar pair counts ``-minus`` in W0 (the paper: -1).
+    ``codes`` numbers the classes from 0, -1 for rows without a label; it is None for pairs, whose
+    rows are ``first`` < ``second``, each pair once, and ``alike`` their answers.  A dissimilar pair
+    has weight ``-minus`` in W0 (the paper: -1).
     """
 
     n: int
@@ -54,46 +53,50 @@ class Constraints:
         return labelled * (labelled - 1) // 2 - self.n_similar
 
     def weigh(self, dissimilar: float) -> Constraints:
-        """The same with all dissimilar pairs weighing ``dissimilar`` times all similar ones."""
+        """Return constraints whose dissimilar pairs together weigh ``dissimilar`` times the
+        similar ones.
+        """
         if not self.n_similar or not self.n_dissimilar:
             return self
         return replace(self, minus=dissimilar * self.n_similar / self.n_dissimilar)
 
     def least(self, theta: float) -> tuple[float, float]:
-        """What a positive, and the size of what a negative affinity must reach to count.
+        """Return the least size of a positive and of a negative affinity that count.
 
-        Where dissimilar pairs weigh less than similar ones the cut of what they spread is lower in
-        the same measure: otherwise many of them would be cut for being many.
+        Where dissimilar pairs weigh less than similar ones, their affinities are cut lower in the
+        same proportion; otherwise many of them would be cut for being many.
         """
         return theta, theta * min(1.0, self.minus)
 
     def class_sizes(self) -> Ints:
-        """How many rows each class has."""
+        """Return how many rows each class has."""
         assert self.codes is not None
         return np.bincount(self.codes[self.codes >= 0]).astype(np.int64)
 
     def constrained_rows(self) -> Ints:
-        """Rows about which something was said, ascending."""
+        """Return the rows with a label or in a pair, ascending."""
         if self.codes is not None:
             return np.flatnonzero(self.codes >= 0)
         return np.unique(np.concatenate([self.first, self.second]))
 
     def pair_matrix(self) -> sp.csr_array:
-        """W0 - I of pairs, sparse and symmetric."""
+        """Return W0 - I of pairs, sparse and symmetric."""
         sign = np.where(self.alike, 1.0, -self.minus)
         rows = np.concatenate([self.first, self.second])
         columns = np.concatenate([self.second, self.first])
         return sp.csr_array((np.concatenate([sign, sign]), (rows, columns)), shape=(self.n, self.n))
 
     def start_rows(self, rows: Ints) -> sp.csr_array:
-        """Some rows of W0 of pairs, which are its columns, too: sparse, (rows, n)."""
+        """Return some rows (and columns) of W0 of pairs: sparse, (rows, n)."""
         itself = sp.csr_array(
             (np.ones(len(rows)), rows, np.arange(len(rows) + 1)), shape=(len(rows), self.n)
         )
         return sp.csr_array(self.pair_matrix()[rows] + itself)
 
     def apply(self, V: Floats) -> Floats:
-        """W0 V.  Of classes: a labelled row gets its class's sum minus that of the others."""
+        """Return W0 V; for classes, a labelled row gets its class's sum minus that of the
+        others.
+        """
         if self.codes is None:
             return np.asarray(V + self.pair_matrix() @ V)
         out = V.copy()
@@ -104,7 +107,7 @@ class Constraints:
         return out
 
     def class_sums(self, V: Floats) -> Floats:
-        """Sum of the rows of V in each class."""
+        """Return the sum of the rows of V in each class."""
         assert self.codes is not None
         rows = self.constrained_rows()
         sums = np.zeros((len(self.class_sizes()), *V.shape[1:]))
@@ -112,7 +115,7 @@ class Constraints:
         return sums
 
     def list_pairs(self) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-        """The pairs; of many labelled rows an evenly spread part of them."""
+        """Return the pairs; for many labelled rows a random sample of them."""
         if self.codes is None:
             return self.first, self.second, self.alike
         rows = self.constrained_rows()
@@ -124,12 +127,12 @@ class Constraints:
 
 
 def _sample_pairs(total: int) -> Ints:
-    """MOST_LISTED different numbers below ``total``, with no rhythm of their own."""
+    """Return MOST_LISTED different numbers below ``total``."""
     return np.sort(np.random.default_rng(0).choice(total, MOST_LISTED, replace=False))
 
 
 def _pair_of_rank(number: Ints, size: int) -> tuple[Ints, Ints]:
-    """Pair i < j of each number, pairs counted row by row: (0, 1), (0, 2), ..."""
+    """Return the pair i < j of each number, pairs counted row by row: (0, 1), (0, 2), ..."""
     starts = np.concatenate([[0], np.cumsum(np.arange(size - 1, 0, -1))]) if size > 1 else [0]
     starts = np.asarray(starts, np.int64)
     i = np.searchsorted(starts, number, side="right") - 1
@@ -137,7 +140,9 @@ def _pair_of_rank(number: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 def as_constraints(y: Any, same: Any, n: int) -> Constraints:
-    """Labels (``same`` is None; -1 for unlabelled) or pairs with ``same``, over ``n`` rows."""
+    """Return checked labels (``same`` None; -1 for unlabelled) or pairs with ``same``, over n
+    rows.
+    """
     if y is None:
         raise InvalidInput(
             "requires y to be passed, but the target y is None: labels (-1 for unlabelled), "
@@ -174,7 +179,7 @@ def _from_labels(y: Any, n: int) -> Constraints:
 
 
 def _has_label(labels: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows have a label: all but those marked -1, a number, in an array of objects too."""
+    """Return which rows have a label, that is, are not the number -1."""
     kind = labels.dtype.kind
     if kind in "if":
         return np.asarray(labels != UNLABELLED)
@@ -183,7 +188,7 @@ def _has_label(labels: NDArray[Any]) -> NDArray[np.bool_]:
         if any(isinstance(label, str | bytes) and label in strings for label in labels):
             raise InvalidInput(
                 'y has the text "-1"; rows without a label are marked by the number -1: '
-                "np.array([...], dtype=object) keeps it beside texts"
+                "np.array([...], dtype=object) holds texts and numbers"
             )
     if kind != "O":
         return np.ones(len(labels), bool)

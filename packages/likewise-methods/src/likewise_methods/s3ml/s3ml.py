@@ -1,9 +1,9 @@
 """S3ML: a sparse Mahalanobis metric from a few pairs (or labels) and all the unlabelled rows.
 
-What was said about pairs spreads over the kNN graph into affinities W (``propagation``); their
-scatter T = X'(D - W)X moves the prior, Sigma = M0^-1 + beta T, and the metric is the sparse inverse
-of Sigma: min -logdet M + <Sigma, M> + lam sum |M_ij| (docs/methods/s3ml.md, (4) and (5)).  W has
-negative entries, so Sigma may be indefinite: its eigenvalues relative to the prior are floored.
+The pairs spread over the kNN graph into affinities W (``propagation``).  Their scatter T = X'(D -
+W)X moves the prior, Sigma = M0^-1 + beta T, and the metric is the sparse inverse of Sigma: min
+-logdet M + <Sigma, M> + lam sum |M_ij| (docs/methods/s3ml.md, (4) and (5)).  W has negative
+entries, so Sigma may be indefinite: its eigenvalues relative to the prior are floored.
 """
 
 from __future__ import annotations
@@ -28,34 +28,33 @@ from likewise_methods.s3ml.mahalanobis import (
     variances,
 )
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
-from likewise_methods.s3ml.propagation.scatter import check_weights, scatter_and_counts
+from likewise_methods.s3ml.propagation.scatter import check_weights, scatter
 from likewise_methods.s3ml.solver.sparse_inverse import sparse_inverse_covariance
 from likewise_methods.validation import number, one_of, truth, whole
 
 Floats = NDArray[np.float64]
 # No direction is shrunk by more than 1 + this times the strength.
 REACH = 10.0
-# Features that share the variance, as a share of all, below which their units differ too much.
+# If a smaller share of the features has nearly all the variance, their units differ too much.
 FEW = 0.2
 PRIORS = ("auto", "identity", "variance", "covariance")
 
 
 @dataclass(frozen=True)
 class FitReport:
-    """What a fit did, for people to read.
+    """Report on a fit.
 
     ``n_similar`` and ``n_dissimilar`` count the pairs given, ``counted_similar`` and
-    ``counted_dissimilar`` those whose affinity the threshold left (and whose weight is not 0);
-    ``minus`` is what a dissimilar pair weighs against a similar one.  ``n_neighbors``: links of
-    each row, 0 without propagation.  ``beta``: the weight of T.  It is ``strength`` times
-    ``beta_max``, from which on Sigma is no longer positive definite (infinite when T has no
-    negative direction), or less: Sigma stays below 1 + 10 ``strength`` times the prior; ``capped``
-    says that this decided.  ``lowest``: the smallest eigenvalue of Sigma relative to the prior
-    before the floor; ``floored``: how many were raised to it.  ``l1``: the penalty of the sparse
-    inverse, absolute.  ``kept_prior``: nothing moved the prior; ``why`` says what was missing.
-    ``converged``: the sparse inverse reached its tolerance; ``n_iter``: its steps.  ``recall``: the
-    share of the nearest neighbours that were found, 1 up to 20,000 rows and measured on a sample
-    of rows beyond.
+    ``counted_dissimilar`` those whose affinity passes the threshold (with a weight above 0).
+    ``minus``: the weight of a dissimilar pair relative to a similar one.  ``n_neighbors``: links of
+    each row, 0 without propagation.  ``beta``: the weight of T, ``strength`` times ``beta_max``,
+    from which on Sigma is no longer positive definite (infinite if T has no negative direction), or
+    less, as Sigma stays below 1 + 10 ``strength`` times the prior; ``capped``: this limit applied.
+    ``lowest``: the smallest eigenvalue of Sigma relative to the prior before the floor;
+    ``floored``: how many were raised to it.  ``l1``: the penalty of the sparse inverse, absolute.
+    ``kept_prior``: nothing moved the prior; ``why``: what was missing.  ``converged``: the sparse
+    inverse reached its tolerance in ``n_iter`` steps.  ``recall``: the share of the nearest
+    neighbours that were found, 1 up to 20,000 rows and measured on a sample beyond.
     """
 
     n_similar: int
@@ -100,41 +99,41 @@ class FitReport:
 class S3ML(LearnedMetric):
     """Semi-supervised sparse metric learning.
 
-    ``fit(X, y)`` takes labels, -1 for unlabelled; ``fit(X, pairs, same)`` pairs (n, 2).  With
-    nothing to learn from the metric is the prior, and ``report_`` says so.
+    ``fit(X, y)`` takes labels, -1 for unlabelled; ``fit(X, pairs, same)`` takes pairs (n, 2).
+    Without anything to learn from the metric is the prior, and ``report_`` says so.
 
     Parameters
     ----------
     n_neighbors : int, default=6
-        Neighbours of a row over which affinities spread; where there are fewer rows, all others.
+        Neighbours of a row over which affinities spread; with fewer rows, all others.
     propagation : float, default=0.5
         How far they spread, a; at least 0 and below 1.
     threshold : float, default=0.01
-        theta, below which affinities do not count (negative ones: relative to what a dissimilar
-        pair weighs).
+        theta, below which affinities do not count (negative ones: relative to the weight of a
+        dissimilar pair).
     strength : float, default=5.0
-        Weight of the affinities relative to the largest that leaves Sigma positive definite, or,
-        where that is less, to the one at which the most shrunk direction of Sigma is 1 + 10 times
-        the prior: no direction goes beyond 1 + 10 ``strength`` (``report_.capped``).
+        Weight of the affinities relative to the largest that leaves Sigma positive definite or, if
+        smaller, the one at which no direction of Sigma exceeds 1 + 10 times the prior.  So no
+        direction exceeds 1 + 10 ``strength`` times the prior (``report_.capped``).
     l1 : float, default=0.01
         The sparsity, relative to the mean diagonal of Sigma; 0 gives a full matrix.
     prior : {"auto", "identity", "variance", "covariance"}, default="auto"
-        "identity" is plain distance, "variance" plain distance of standardised features (the work
-        is then done in those units), "covariance" has M0^-1 = Cov + ridge.  "auto" is "variance"
-        where a few features have nearly all the variance, else "identity".
+        "identity" is plain distance, "variance" plain distance of standardised features (in whose
+        units the metric is learned), "covariance" has M0^-1 = Cov + ridge.  "auto" is "variance" if
+        a few features have nearly all the variance, else "identity".
     propagate : bool, default=True
         False uses the pairs alone (the method is then called S2ML).
     floor : float, default=0.1
         A direction is stretched at most 1/floor times over the prior; above 0 and at most 1.
     dissimilar : float or None, default=0.2
-        What all dissimilar pairs weigh together against all similar ones; None: every pair 1, as in
-        the paper.
+        Total weight of the dissimilar pairs relative to the similar ones; None: every pair has
+        weight 1, as in the paper.
     tol : float, default=1e-6
-        The sparse inverse ends at a gap of this a feature.
+        The sparse inverse stops at a duality gap of ``tol`` times the number of features.
     max_iter : int, default=500
-        Its steps, at most; a ``ConvergenceWarning`` says that they came first.
+        The largest number of steps; reaching it raises a ``ConvergenceWarning``.
     verbose : bool, default=False
-        Print how far it is.
+        Whether to print progress.
 
     Attributes
     ----------
@@ -147,11 +146,11 @@ class S3ML(LearnedMetric):
     gap_ : float
         Duality gap of the sparse inverse.
     n_iter_ : int
-        Its steps, at least 1.
+        Steps of the sparse inverse, at least 1.
     prior_ : str
         The prior in use.
     report_ : FitReport
-        What was done, and what had to be capped.
+        What was done, and what was capped.
     floor_acted_ : bool
         Whether some direction was held by the floor.
     middle_ : float
@@ -159,7 +158,7 @@ class S3ML(LearnedMetric):
 
     See Also
     --------
-    LRML : a full metric in closed form.
+    LRML : a full metric, in closed form.
     likewise_methods.spaces.FittedSpace : for the rows of a network, without labels.
     likewise_methods.s3ml.sparse_inverse_covariance : the solver by itself.
 
@@ -275,7 +274,7 @@ class S3ML(LearnedMetric):
         graph, recall = None, 1.0
         if self.propagate:
             graph, recall = knn_graph_and_recall(X, int(self.n_neighbors))
-        T, similar, dissimilar = scatter_and_counts(
+        T, similar, dissimilar = scatter(
             X, said, graph, float(self.propagation), float(self.threshold),
             progress=_to_stderr if self.verbose else None,
         )  # fmt: skip
@@ -297,7 +296,7 @@ class S3ML(LearnedMetric):
         )  # fmt: skip
 
     def _inverse(self, Sigma: Floats, l1: float) -> tuple[Floats, bool, int]:
-        """(metric, whether it reached its tolerance, steps)."""
+        """Return (metric, whether it reached its tolerance, steps)."""
         if l1 == 0:
             self.gap_ = 0.0
             return inverse(Sigma), True, 0
@@ -314,7 +313,7 @@ class S3ML(LearnedMetric):
         return np.asarray(found.precision), bool(found.converged), int(found.n_iter)
 
     def _sigma(self, T: Floats, base: Floats | None) -> tuple[Floats, float, float, float, int]:
-        """M0^-1 + beta T, floored relative to M0^-1 (docs/methods/s3ml.md, (8) and (9))."""
+        """Return M0^-1 + beta T, floored relative to M0^-1 (docs/methods/s3ml.md, (8) and (9))."""
         C = None if base is None else cholesky(base, lower=True)
         relative = (
             T
@@ -324,7 +323,7 @@ class S3ML(LearnedMetric):
         values, V = eigh((relative + relative.T) / 2)
         low, top = float(values[0]), float(values[-1])
         beta_max = -1 / low if low < -1e-12 * max(abs(top), abs(low)) else np.inf
-        # Where hardly anything is stretched the strongest shrinking sets the scale instead.
+        # Where hardly any direction is stretched, the strongest shrinking sets the scale.
         most = min(beta_max, REACH / top if top > 0 else np.inf)
         beta = self.strength * most if most < np.inf else 0.0
         moved = 1 + beta * values
@@ -339,10 +338,11 @@ class S3ML(LearnedMetric):
 
 
 def _choose_prior(X: Any) -> str:
-    """ "variance" where a few features have nearly all the variance, as units of measure do it.
+    """Return "variance" where a few features have nearly all the variance, as units of measure
+    do.
 
     (sum v)^2 / sum v^2 of the variances v counts how many features share the total; below a fifth
-    of them, plain distance would see nothing of the others.
+    of them, plain distance would ignore the others.
     """
     v = variances(X)
     v = v[v > 0]
@@ -353,7 +353,7 @@ def _choose_prior(X: Any) -> str:
 
 
 def _units(X: Any) -> Floats:
-    """What each feature is divided by: its standard deviation, 1 where it is constant."""
+    """Return each feature's standard deviation, 1 where it is constant."""
     deviation = np.sqrt(variances(X))
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     return np.where(deviation > 1e-10 * largest, deviation, 1.0)

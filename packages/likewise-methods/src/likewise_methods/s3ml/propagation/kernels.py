@@ -1,4 +1,4 @@
-"""Compiled loops of the propagation: sweeps over all rows, and pushes that stay near one.
+"""Compiled loops of the propagation: sweeps over all rows, and pushes that stay near one row.
 
 Pi = (1 - a)(I - aP)^-1 has non-negative rows that sum to 1 (docs/methods/s3ml.md, (2)).  A push
 along the links finds a row of it, a push against them a column (docs/methods/s3ml.md, (15), (18)
@@ -15,9 +15,10 @@ from likewise_methods.kernels import kernel
 
 @kernel
 def sweep(graph, B, a, F):
-    """F_i <- (1-a) B_i + a mean of F over the neighbours, row after row; the largest change.
+    """Set F_i to (1-a) B_i + a mean of F over the neighbours, row by row; return the largest
+    change.
 
-    New rows are used at once (Gauss-Seidel): about half the sweeps of the plain iteration.
+    New rows are used at once (Gauss-Seidel), which halves the number of sweeps.
     """
     n, k = graph.shape
     width = B.shape[1]
@@ -40,7 +41,7 @@ def sweep(graph, B, a, F):
 
 @kernel
 def send(graph, a, u, out):
-    """out <- (1-a) 1 + a P'u; the sum of the changes."""
+    """Set out to (1-a) 1 + a P'u; return the sum of the changes."""
     n, k = graph.shape
     share = a / k
     for i in range(n):
@@ -57,7 +58,7 @@ def send(graph, a, u, out):
 
 @kernel
 def opposite(graph):
-    """The links read backwards: where each row's begin, and the rows that link to it."""
+    """Return the links reversed: where each row's begin, and the rows that link to it."""
     n, k = graph.shape
     starts = np.zeros(n + 1, np.int64)
     for i in range(n):
@@ -77,7 +78,7 @@ def opposite(graph):
 
 @kernel
 def two_steps(starts, sources):
-    """How many paths of two links end at each row."""
+    """Return how many paths of two links end at each row."""
     n = len(starts) - 1
     paths = np.zeros(n, np.int64)
     for j in range(n):
@@ -89,11 +90,11 @@ def two_steps(starts, sources):
 
 @kernel
 def _push(graph, source, a, eps, work):
-    """Row ``source`` of Pi: residuals and values into ``state``, the rows pushed are listed.
+    """Compute row ``source`` of Pi: residuals and values in ``state``; list the rows pushed.
 
-    First in, first out; a row waits exactly if its residual is above eps, so nothing else has to be
-    remembered, and the place after the last is written to whether a row comes to wait or not: the
-    only branch left is the end.  A value is low by at most eps times the column's sum.
+    First in, first out.  A row waits exactly if its residual is above eps.  The place after the
+    last is always written, so the only branch is the end.  A value is low by at most eps times the
+    column's sum.
     """
     state, queue, pushed, _, spent = work
     k = graph.shape[1]
@@ -136,9 +137,9 @@ def _clear(graph, work, n_pushed):
 
 @kernel
 def push_rows(graph, sources, begin, a, eps, floors, work, ends, columns, values):
-    """Entries of at least ``floors`` of their column in rows of Pi, without the diagonal.
+    """Write entries of at least ``floors`` of their column in rows of Pi, without the diagonal.
 
-    Goes on from ``begin`` until the sources or the room are spent; gives where it stopped.
+    Start at ``begin``; return where the sources or the room ended.
     """
     state, _, pushed, _, _ = work
     used = 0
@@ -165,11 +166,11 @@ def push_rows(graph, sources, begin, a, eps, floors, work, ends, columns, values
 
 @kernel
 def push_lookup(graph, links, paths, crowd, low, high, a, near, far, starts, asked, work, values):
-    """Pi_ij for each row i and the j asked for in ``asked[starts[i]:starts[i + 1]]``.
+    """Compute Pi_ij for each row i and the j in ``asked[starts[i]:starts[i + 1]]``.
 
-    A push down to ``near`` leaves residuals; what comes to j from them within two links is looked
-    up against the links.  Where more than ``crowd`` paths of two links end at some j that is
-    dearer than a push down to ``far``, which is as good.
+    A push down to ``near`` leaves residuals; what they send to j within two links is found against
+    the links.  Where more than ``crowd`` paths of two links end at some j, a push down to ``far``
+    is cheaper and as accurate.
     """
     begins, sources = links
     state = work[0]
@@ -200,10 +201,10 @@ def push_lookup(graph, links, paths, crowd, low, high, a, near, far, starts, ask
 
 @kernel
 def _push_back(links, k, seeds, weights, a, eps, budget, work):
-    """Pi b for the b that has ``weights`` at ``seeds``; how many rows were pushed.
+    """Compute Pi b for the b with ``weights`` at ``seeds``; return how many rows were pushed.
 
-    Against the links: what is left, at most eps anywhere, reaches no row by more than eps, since
-    rows of Pi sum to 1.  -1 where more than ``budget`` links were followed before that.
+    This pushes against the links: residuals of at most eps change no row by more than eps, since
+    rows of Pi sum to 1.  Return -1 if more than ``budget`` links were followed.
     """
     begins, sources = links
     state, queue, pushed, listed, spent = work
@@ -223,7 +224,7 @@ def _push_back(links, k, seeds, weights, a, eps, budget, work):
         state[u, 0] = 0.0
         state[u, 1] += (1 - a) * left
         pushed[n_pushed] = u
-        # Values have both signs and may cancel to 0: a mark says whether a row is on the list.
+        # Values have both signs and may cancel to 0, so a mark shows whether a row is listed.
         n_pushed += int(listed[u] == 0)
         listed[u] = 1
         share = a * left / k
@@ -262,11 +263,11 @@ def push_pairs(
     graph, links, rows, begin, starts, seeds, weights, a, eps, budget, least, place,
     work, other, ends, columns, values, own_ends, own_columns, own_values, hard,
 ):  # fmt: skip
-    """W between rows in pairs and free rows, cut; and z among rows in pairs, uncut.
+    """Write W between rows in pairs and free rows, cut; and z among rows in pairs, uncut.
 
-    ``rows`` are those in pairs and ``place`` has their numbers, -1 for free rows; z_j is spread
-    from ``seeds[starts[s]:starts[s + 1]]``.  Rows whose z took too long are marked in ``hard``.
-    Goes on from ``begin`` until the rows or the room are spent; gives where it stopped.
+    ``rows`` are those in pairs and ``place`` has their numbers, -1 for free rows; z_j spreads from
+    ``seeds[starts[s]:starts[s + 1]]``.  Rows whose z took too long are marked in ``hard``.  Start
+    at ``begin``; return where the rows or the room ended.
     """
     positive, negative = least
     state, _, pushed, listed, _ = work

@@ -1,9 +1,17 @@
-"""T for theta > 0 and many rows: rows and columns of Pi by local pushes, classes by solves.
+"""Compute T for theta > 0 and many rows: rows and columns of Pi by local pushes, classes by
+solves.
 
-Everything is brought into two quantities: d = W 1 and the product X'(W X), from four parts of W
-(docs/methods/s3ml.md, (15) to (17)).  Rows about which nothing was said meet each other only
-through Pi, whose rows have at most 1/theta entries that count.  Rows that are labelled share one
-column h_c a class; rows in pairs have a column each, found where it is not small.
+All parts of W add to two sums: d = W 1 and the product X'(W X) (docs/methods/s3ml.md, (15) to
+(17)).  Free rows, those without labels or pairs, meet each other only through Pi, whose rows have
+at most 1/theta entries that count.
+
+Labelled rows: one solve per class, rank-one blocks, sorted ranges.  With h_c = Pi(2 y_c -
+1_labelled): between a free row i and a labelled j of class c W = (h_c(i) + Pi_ji)/2, the same for
+all of the class but where Pi_ji is not 0; between labelled i and j of classes b and c W = (h_c(i) +
+h_b(j))/2.
+
+Rows in pairs: a column z_j = Pi W0 e_j for each, pushed against the links.  Between a free row i
+and a row j in pairs W = (z_j(i) + Pi_ji)/2; among rows in pairs W = (z_j(i) + z_i(j))/2.
 """
 
 from __future__ import annotations
@@ -37,22 +45,23 @@ from likewise_methods.s3ml.propagation.solves import (
 )
 
 Ints = NDArray[np.int64]
-# What an entry of Pi may be low by, over (1 - a) times its column's sum: relative error of T of a
-# few 1e-4 at most.  The further affinities spread the more entries are low, and the less each of
-# them weighs.
+# The largest error of an entry of Pi over (1 - a) times its column's sum.  T then has a relative
+# error of a few 1e-4.
 EPS = 2e-5
-# Candidates are looked for with this share of theta as the error of an entry.
+# Candidates are found with this share of theta as the error of an entry.
 ROUGH = 0.5
-# Paths of two links into a row up to which they are looked up.
+# The largest number of paths of two links into a row that are looked up.
 CROWD = 600
-# From here on rows are taken in an order in which neighbours are near each other in memory.
+# From this many rows on, rows are renumbered so that neighbours are near each other in memory.
 ORDERED_FROM = 50_000
 SOURCES = 20_000
 ROOM = 4_000_000
 
 
 def work_arrays(n: int) -> tuple[Any, ...]:
-    """Residuals and values, a ring of waiting rows, rows pushed, marks, and links followed."""
+    """Return residuals and values, a ring of waiting rows, rows pushed, marks, and links
+    followed.
+    """
     ring = 1 << int(n).bit_length()
     return (
         np.zeros((n, 2)),
@@ -64,7 +73,7 @@ def work_arrays(n: int) -> tuple[Any, ...]:
 
 
 class Pusher:
-    """Rows of Pi over one graph; holds the work arrays, about 30 bytes a row."""
+    """Rows of Pi over one graph; its work arrays take about 30 bytes a row."""
 
     def __init__(self, graph: Graph, a: float, eps: float, progress: Progress | None) -> None:
         self.graph, self.a, self.eps, self.progress = graph, a, eps * (1 - a), progress
@@ -72,16 +81,18 @@ class Pusher:
         self.links = opposite(graph)
 
     def again(self) -> tuple[Any, ...]:
-        """A second set of work arrays, counted together with the first."""
+        """Return a second set of work arrays that shares the count of links."""
         return (*work_arrays(len(self.graph))[:-1], self.work[-1])
 
     @property
     def followed(self) -> int:
-        """Links followed so far: what pushes cost."""
+        """The number of links followed so far, the cost of pushes."""
         return int(self.work[-1][0])
 
     def rows(self, sources: Ints, floors: Floats, what: str, eps: float | None = None) -> Any:
-        """CSR parts (sources, n) of Pi without its diagonal, entries of at least ``floors``."""
+        """Yield CSR parts (sources, n) of Pi without its diagonal, entries of at least
+        ``floors``.
+        """
         n = len(self.graph)
         room = max(ROOM, n)
         columns, values = np.empty(room, np.int32), np.empty(room)
@@ -96,26 +107,26 @@ class Pusher:
             parts = (values[: ends[-1]].copy(), columns[: ends[-1]].copy(), ends)
             yield slice(begin, stop), sp.csr_array(parts, shape=(stop - begin, n))
             begin = stop
-            self.tell(what, begin, len(sources))
+            self.report(what, begin, len(sources))
 
     def lookup(self, asked: sp.csr_array, what: str) -> Floats:
-        """Pi_ij for every stored (i, j) of ``asked``."""
+        """Return Pi_ij for every stored (i, j) of ``asked``."""
         n = len(self.graph)
         values = np.zeros(asked.nnz)
         starts = asked.indptr.astype(np.int64)
         indices = asked.indices.astype(np.int32)
         paths = two_steps(*self.links)
-        # What is left after the terms that are added in full is smaller by a for each of them.
+        # Each term added in full makes the remainder smaller by the factor a.
         a = max(self.a, 0.25)
         for part in chunks(n, SOURCES):
             push_lookup(
                 self.graph, self.links, paths, CROWD, part.start, part.stop, self.a,
                 self.eps / a**3, self.eps / a, starts, indices, self.work, values,
             )  # fmt: skip
-            self.tell(what, part.stop, n)
+            self.report(what, part.stop, n)
         return values
 
-    def tell(self, what: str, done: int, of: int) -> None:
+    def report(self, what: str, done: int, of: int) -> None:
         if self.progress is not None:
             self.progress(what, done, of)
 
@@ -130,7 +141,7 @@ def pushed_scatter(
     eps: float = EPS,
     progress: Progress | None = None,
 ) -> tuple[Floats, int, int]:
-    """T for theta > 0 without any n-by-n matrix, and how many pairs of each sign were not cut."""
+    """Return T for theta > 0 without any n-by-n matrix, and how many pairs of each sign count."""
     order = None
     if len(X) >= ORDERED_FROM:
         order = walk_order(graph)
@@ -146,7 +157,7 @@ def pushed_scatter(
 
 
 def _renumber(graph: Graph, said: Constraints, order: Ints) -> tuple[Graph, Constraints]:
-    """The graph and what was said, with ``order[i]`` called i."""
+    """Return the graph and the constraints with row ``order[i]`` called i."""
     new = np.empty(len(order), np.int32)
     new[order] = np.arange(len(order), dtype=np.int32)
     graph = new[graph[order]]
@@ -157,11 +168,11 @@ def _renumber(graph: Graph, said: Constraints, order: Ints) -> tuple[Graph, Cons
 
 
 def _free_affinities(pusher: Pusher, free: NDArray[np.bool_], theta: float) -> sp.csr_array:
-    """W among rows nothing was said about: (Pi_ij + Pi_ji)/2 where that reaches theta.
+    """Return W among free rows: (Pi_ij + Pi_ji)/2 where that reaches theta.
 
-    The larger of the two reaches theta then, so short pushes find candidates: an entry is low by
-    at most their residual times the column's sum.  Both directions of each candidate are then
-    looked up well.
+    The larger of the two then reaches theta, so short pushes find candidates: an entry is low by at
+    most their residual times the column's sum.  Both directions of each candidate are then computed
+    accurately.
     """
     n = len(free)
     sums = column_sums(pusher.graph, pusher.a)
@@ -192,8 +203,7 @@ def _free_affinities(pusher: Pusher, free: NDArray[np.bool_], theta: float) -> s
     return W
 
 
-# Links a column may follow, as a multiple of all there are, before sweeps over all rows, which do
-# several columns at once, are the faster way.
+# Links a column may follow, as a multiple of all; beyond, sweeps over all rows are faster.
 BUDGET = 4
 # Rows in pairs, and entries found, at a time.
 AT_ONCE = 2_000
@@ -203,7 +213,10 @@ ROOM = 1_000_000
 def add_classes(
     total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
 ) -> None:
-    """Add these parts; memory of n x 16 numbers, and labelled x (features + classes)."""
+    """Add the parts of W with labelled rows.
+
+    Memory: n x 16 numbers, and labelled x (features + classes).
+    """
     labelled = said.constrained_rows()
     if not len(labelled):
         return
@@ -220,7 +233,7 @@ def add_classes(
         own[:, part] = H[labelled]
         for c in range(part.start, part.stop):
             _class_and_free(total, pusher, H[:, c - part.start], labelled[codes == c], free, least)
-        pusher.tell("classes", part.stop, n_classes)
+        pusher.report("classes", part.stop, n_classes)
     _among_labelled(total, labelled, codes, own, least)
 
 
@@ -232,7 +245,7 @@ def _class_and_free(
     free: NDArray[np.bool_],
     least: tuple[float, float],
 ) -> None:
-    """Rank one, g(i) for every member alike, then what Pi_ji changes."""
+    """Add g(i), the same for every member, then what Pi_ji changes."""
     g = threshold(np.where(free, h / 2, 0.0), least)
     some = np.flatnonzero(g)
     ends = total.rows(members)
@@ -261,9 +274,9 @@ def _among_labelled(
     own: Floats,
     least: tuple[float, float],
 ) -> None:
-    """Labelled rows with each other: w = (A_i + B_j)/2 where that is not cut.
+    """Add labelled rows among themselves: w = (A_i + B_j)/2 where that is not cut.
 
-    With B sorted the j that count for an i are a beginning and an end of the list, whose sums are
+    With B sorted, the j that count for an i are a beginning and an end of the list, whose sums are
     differences of running sums.
     """
     X = total.rows(labelled)
@@ -300,15 +313,17 @@ def _among_labelled(
 
 
 def _running(values: Floats) -> Floats:
-    """Sums of the first 0, 1, 2, ... values."""
+    """Return the sums of the first 0, 1, 2, ... values."""
     return np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
 
 
 def add_pairs(
     total: Sum, pusher: Any, said: Constraints, free: NDArray[np.bool_], theta: float
 ) -> None:
-    """Add these parts, in time and memory that go with the pairs: each column is found where it
-    is not small, by pushes against the links (docs/methods/s3ml.md, (18))."""
+    """Add the parts of W with rows in pairs, in time and memory proportional to the pairs.
+
+    Pushes against the links find each column where it is not small (docs/methods/s3ml.md, (18)).
+    """
     rows = said.constrained_rows()
     if not len(rows):
         return
@@ -339,7 +354,7 @@ def add_pairs(
         total.add_block(rows[begin:stop], near, part[:, near])
         own.append(_piece(own_values, own_columns, own_ends[: count + 1], len(rows)))
         begin = stop
-        pusher.tell("pairs: columns", begin, len(rows))
+        pusher.report("pairs: columns", begin, len(rows))
     among = sp.csr_array(sp.vstack(own))
     del own, columns, values, own_columns, own_values
     slow = np.flatnonzero(hard)
@@ -368,8 +383,10 @@ def _sweep_pairs(
     free: NDArray[np.bool_],
     least: tuple[float, float],
 ) -> sp.csr_array:
-    """The same for rows whose column is large nearly everywhere: sweeps over all rows, some
-    columns at a time; gives z among rows in pairs."""
+    """Add the rows whose column is large nearly everywhere; return z among rows in pairs.
+
+    This takes sweeps over all rows, some columns at a time.
+    """
     n = len(free)
     floors = np.where(free, 1e-300, np.inf)
     places, parts = [], []
@@ -390,6 +407,6 @@ def _sweep_pairs(
         for some in chunks(n):
             touched = some.start + np.flatnonzero(Z[some].any(axis=1))
             total.add_block(touched, block, Z[touched])
-        pusher.tell("pairs: sweeps", part.stop, len(slow))
+        pusher.report("pairs: sweeps", part.stop, len(slow))
     i, j = np.concatenate(places, axis=1)
     return sp.csr_array((np.concatenate(parts), (i, j)), shape=(len(rows), len(rows)))

@@ -1,15 +1,14 @@
-"""Affinities spread from a few pairs or labels to all rows, and the scatter matrix T they give.
+"""Spread affinities from a few pairs or labels to all rows; compute their scatter matrix T.
 
-W* = (1-a)(I - aP)^-1 W0 over the kNN graph P; W is W* symmetrised and cut at theta, its
-negative entries at theta times what a dissimilar pair weighs, where that is below 1;
-T = X'(diag(W 1) - W)X (docs/methods/s3ml.md, (2) and (3)).  Three ways to the same T: a full matrix
-for few rows; without threshold a matrix-free one; with a threshold local pushes and class solves.
+W* = (1-a)(I - aP)^-1 W0 over the kNN graph P.  W is W* symmetrised and cut at theta, its negative
+entries at theta times the weight of a dissimilar pair, where that is below 1.  T = X'(diag(W 1) -
+W)X (docs/methods/s3ml.md, (2) and (3)).  There are three ways to T: the full matrix for few rows; a
+matrix-free one without threshold; local pushes with a threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,8 @@ from likewise_methods.s3ml.propagation.solves import (
 from likewise_methods.validation import matrix, number, one_of, whole
 
 Floats = NDArray[np.float64]
-# Up to here the full matrix is the fastest way.
+# Up to this many rows the full matrix is fastest.
 DENSE_UP_TO = 1_000
-# T, and how many of the similar and of the dissimilar pairs the threshold left.
-Scattered = tuple[Floats, int, int]
 
 
 def affinities(
@@ -44,7 +41,7 @@ def affinities(
     propagation: float = 0.5,
     threshold: float = 0.01,
 ) -> Floats:
-    """The full matrix W (n, n) from labels or pairs; for a few thousand rows.
+    """Return the full matrix W (n, n) from labels or pairs, for a few thousand rows.
 
     Parameters
     ----------
@@ -55,11 +52,11 @@ def affinities(
     same : bool array of shape (m,), optional
         Whether each pair is alike.
     n_neighbors : int, default=6
-        Of a row, over which affinities spread.
+        Neighbours of a row over which affinities spread.
     propagation : float, default=0.5
-        How far.
+        How far affinities spread.
     threshold : float, default=0.01
-        Below it they do not count.
+        Smaller affinities do not count.
 
     Returns
     -------
@@ -67,7 +64,7 @@ def affinities(
 
     See Also
     --------
-    scatter : what a metric needs of it, without the matrix.
+    scatter : what a metric needs of W, without the matrix.
 
     References
     ----------
@@ -96,150 +93,73 @@ def scatter(
     *,
     method: str = "auto",
     progress: Progress | None = None,
-) -> Floats:
-    """T (m, m).  ``graph`` None: no propagation, W = W0.
+) -> tuple[Floats, int, int]:
+    """Return T, and how many similar and dissimilar pairs the threshold left.
 
     Parameters
     ----------
     X : array of shape (n, m)
         Rows.
     said : Constraints
-        What is alike and what is not.
+        Which rows are alike and which are not.
     graph : Graph or None
-        Neighbours.
+        Neighbours; None: no propagation, W = W0.
     propagation : float
         How far affinities spread.
     threshold : float
-        Below it they do not count.
+        Smaller affinities do not count.
     method : {"auto", "dense", "matrix-free", "push"}, default="auto"
-        How it is computed.
+        "dense" forms W, "matrix-free" needs a threshold of 0, "push" one above 0.
     progress : callable, optional
-        Hears how far it is.
+        Called with (what is being done, how much is done, how much there is).
 
     Returns
     -------
-    array of shape (m, m)
+    T : array of shape (m, m)
+        X'(diag(W 1) - W)X.
+    similar, dissimilar : int
+        Pairs that count.
 
     See Also
     --------
-    affinities : the matrix itself.
-    likewise_methods.s3ml.S3ML : learns from it.
+    affinities : the matrix W.
+    likewise_methods.s3ml.S3ML : learns from T.
 
     References
     ----------
     docs/methods/s3ml.md, (3).
     """
-    return scatter_and_counts(
-        X, said, graph, propagation, threshold, method=method, progress=progress
-    )[0]
-
-
-def scatter_and_counts(
-    X: Any,
-    said: Constraints,
-    graph: Graph | None,
-    propagation: float,
-    threshold: float,
-    *,
-    method: str = "auto",
-    progress: Progress | None = None,
-) -> Scattered:
-    """T, and how many of the similar and of the dissimilar pairs the threshold left.
-
-    Parameters
-    ----------
-    X : array of shape (n, m)
-        Rows.
-    said : Constraints
-        What is alike and what is not.
-    graph : Graph or None
-        Neighbours; None: no propagation.
-    propagation : float
-        How far affinities spread.
-    threshold : float
-        Below it they do not count.
-    method : {"auto", "dense", "matrix-free", "push"}, default="auto"
-        How it is computed.
-    progress : callable, optional
-        Hears how far it is.
-
-    Returns
-    -------
-    T : array of shape (m, m)
-        As of :func:`scatter`.
-    similar, dissimilar : int
-        Pairs that the threshold left.
-
-    See Also
-    --------
-    scatter : without the counts.
-    """
     check_weights(propagation, threshold)
     if graph is None:
         return plain_scatter(X, said), said.n_similar, said.n_dissimilar
-    one_of(method, "method", ("auto", *METHODS))
+    one_of(method, "method", ("auto", "dense", "matrix-free", "push"))
+    large = "push" if threshold > 0 else "matrix-free"
     if method == "auto":
-        large = "push" if threshold > 0 else "matrix-free"
         method = "dense" if len(X) <= DENSE_UP_TO else large
-    way = METHODS[method]
-    if way.threshold not in (None, threshold > 0):
-        others = [
-            name for name, other in METHODS.items() if other.threshold in (None, threshold > 0)
-        ]
+    if method == "dense":
+        return dense_scatter(X, graph, said, propagation, threshold)
+    if method != large:
+        wanted = "above" if method == "push" else "of"
         raise InvalidInput(
-            f"method {method!r} is for a threshold {'above' if way.threshold else 'of'} 0, and it "
-            f"is {threshold:g}; use {' or '.join(others)}"
+            f"method {method!r} is for a threshold {wanted} 0, and it is {threshold:g}; use dense "
+            f"or {large}"
         )
-    return way.run(X, graph, said, propagation, threshold, progress)
-
-
-class Method(NamedTuple):
-    """One way to T and the numbers of pairs left.
-
-    ``threshold``: True where it needs one above 0, False where it knows none, None where either
-    will do.
-    """
-
-    run: Callable[[Any, Graph, Constraints, float, float, Progress | None], Scattered]
-    threshold: bool | None
-
-
-def _dense(
-    X: Any, graph: Graph, said: Constraints, a: float, theta: float, progress: Progress | None
-) -> Scattered:
-    return dense_scatter(X, graph, said, a, theta)
-
-
-def _matrix_free(
-    X: Any, graph: Graph, said: Constraints, a: float, theta: float, progress: Progress | None
-) -> Scattered:
-    T = matrix_free_scatter(X, graph, said, a, progress)
+    if method == "push":
+        return pushed_scatter(X, graph, said, propagation, threshold, progress=progress)
+    T = matrix_free_scatter(X, graph, said, propagation, progress)
     return T, said.n_similar, said.n_dissimilar
 
 
-def _push(
-    X: Any, graph: Graph, said: Constraints, a: float, theta: float, progress: Progress | None
-) -> Scattered:
-    return pushed_scatter(X, graph, said, a, theta, progress=progress)
-
-
-METHODS = {
-    "dense": Method(_dense, threshold=None),
-    "matrix-free": Method(_matrix_free, threshold=False),
-    "push": Method(_push, threshold=True),
-}
-
-
 def check_weights(propagation: float, threshold: float) -> None:
-    """0 <= a < 1 and theta >= 0, or a clear refusal."""
+    """Refuse a propagation outside [0, 1) or a negative threshold."""
     number(propagation, "propagation", least=0, below=1)
     number(threshold, "threshold", least=0)
 
 
 def dense_affinities(graph: Graph, said: Constraints, a: float, theta: float) -> Floats:
-    """W: (1-a)(I - aP)^-1 W0, symmetrised, then cut at theta (docs/methods/s3ml.md, (3)).
+    """Return W: (1-a)(I - aP)^-1 W0, symmetrised, then cut at theta (docs/methods/s3ml.md, (3)).
 
-    The cut of negative entries is :meth:`Constraints.least`.
+    :meth:`Constraints.least` gives the cut of negative entries.
     """
     n, k = graph.shape
     system = np.eye(n)
@@ -254,7 +174,7 @@ def dense_affinities(graph: Graph, said: Constraints, a: float, theta: float) ->
 def dense_scatter(
     X: Any, graph: Graph, said: Constraints, a: float, theta: float
 ) -> tuple[Floats, int, int]:
-    """T = X'(diag(W 1) - W)X, and how many similar and dissimilar pairs were not cut."""
+    """Return T = X'(diag(W 1) - W)X, and how many similar and dissimilar pairs count."""
     W = dense_affinities(graph, said, a, theta)
     rows = np.asarray(X, np.float64) - X.mean(axis=0, dtype=np.float64)
     T = rows.T @ (rows * W.sum(axis=1)[:, None]) - rows.T @ (W @ rows)
@@ -262,6 +182,7 @@ def dense_scatter(
 
 
 def _uncut(W: Floats, said: Constraints) -> tuple[int, int]:
+    """Return how many similar and dissimilar pairs count."""
     if said.codes is None:
         kept = W[said.first, said.second] != 0
         return int((kept & said.alike).sum()), int((kept & ~said.alike).sum())

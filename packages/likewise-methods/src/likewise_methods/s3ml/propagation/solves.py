@@ -1,7 +1,7 @@
-"""Solves with Pi = (1 - a)(I - aP)^-1 over a kNN graph, and T without any n-by-n matrix.
+"""Solve with Pi = (1 - a)(I - aP)^-1 over a kNN graph; compute T without any n-by-n matrix.
 
-T = X'(diag(W 1) - W)X for W = (W* + W*')/2, W* = Pi W0, uncut (docs/methods/s3ml.md, (14)):
-F = Pi W0 X, r = Pi W0 1, c = W0' Pi' 1, d = (r + c)/2, T = X' diag(d) X - (X'F + F'X)/2.
+T = X'(diag(W 1) - W)X for W = (W* + W*')/2, W* = Pi W0, uncut (docs/methods/s3ml.md, (14)): F = Pi
+W0 X, r = Pi W0 1, c = W0' Pi' 1, d = (r + c)/2, T = X' diag(d) X - (X'F + F'X)/2.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ Floats = NDArray[np.float64]
 # (what is being done, how much of it is done, how much there is)
 Progress = Callable[[str, int, int], None]
 
-# Columns solved together: one row is then one or two cache lines.
+# Columns solved together: a row is then one or two cache lines.
 COLUMNS = 16
 _ROWS = 16_384
 TOL = 1e-12
 
 
 def chunks(n: int, size: int = _ROWS) -> Iterator[slice]:
-    """Slices that cover n rows."""
+    """Yield slices that cover n rows."""
     for low in range(0, n, size):
         yield slice(low, min(low + size, n))
 
 
 def solve(graph: Graph, B: Floats, a: float, tol: float = TOL) -> Floats:
-    """Pi B, each entry to ``tol`` times the largest of |B|.
+    """Return Pi B, each entry to ``tol`` times the largest of |B|.
 
-    The error shrinks by a in every sweep (P has rows that sum to 1), so a change of c in a sweep
-    leaves an error of at most c a / (1 - a).
+    The error shrinks by a in every sweep (rows of P sum to 1), so a change of c in a sweep leaves
+    an error of at most c a / (1 - a).
     """
     F = np.array(B, np.float64, order="C")
     if a == 0 or graph.shape[1] == 0:
@@ -52,7 +52,7 @@ def solve(graph: Graph, B: Floats, a: float, tol: float = TOL) -> Floats:
 
 
 def column_sums(graph: Graph, a: float, tol: float = TOL) -> Floats:
-    """Pi'1: how much of the others' affinities arrives at each row."""
+    """Return Pi'1: how much of the others' affinities reaches each row."""
     u = np.ones(len(graph))
     if a == 0 or graph.shape[1] == 0:
         return u
@@ -70,12 +70,12 @@ def _most_sweeps(a: float) -> int:
 
 
 def centre(X: Any, mean: Floats, rows: slice, columns: slice = slice(None)) -> Floats:
-    """A part of X in float64 with its mean taken off: T does not change, rounding does."""
+    """Return a part of X in float64 minus its mean, which changes rounding but not T."""
     return np.asarray(X[rows, columns], np.float64) - mean[columns]
 
 
 def weighted_gram(X: Any, mean: Floats, d: Floats) -> Floats:
-    """X' diag(d) X."""
+    """Return X' diag(d) X."""
     T = np.zeros((X.shape[1], X.shape[1]))
     for rows in chunks(len(X)):
         part = centre(X, mean, rows)
@@ -84,7 +84,7 @@ def weighted_gram(X: Any, mean: Floats, d: Floats) -> Floats:
 
 
 def plain_scatter(X: Any, said: Constraints) -> Floats:
-    """T of the pairs alone, W = W0 (S2ML); the diagonal of W0 cancels."""
+    """Return T of the pairs alone, W = W0 (S2ML); the diagonal of W0 cancels."""
     mean = X.mean(axis=0, dtype=np.float64)
     rows = said.constrained_rows()
     if not len(rows):
@@ -96,7 +96,7 @@ def plain_scatter(X: Any, said: Constraints) -> Floats:
 
 
 def among(said: Constraints, rows: NDArray[np.int64]) -> Constraints:
-    """The same constraints over these rows only, which must hold all that are constrained."""
+    """Return the constraints over these rows only; they must hold all constrained rows."""
     if said.codes is not None:
         return replace(said, n=len(rows), codes=said.codes[rows])
     first, second = np.searchsorted(rows, said.first), np.searchsorted(rows, said.second)
@@ -106,7 +106,7 @@ def among(said: Constraints, rows: NDArray[np.int64]) -> Constraints:
 def matrix_free_scatter(
     X: Any, graph: Graph, said: Constraints, a: float, progress: Progress | None = None
 ) -> Floats:
-    """T for theta = 0: memory of two blocks of n x 16 numbers beside X, whatever n."""
+    """Return T for theta = 0, in memory of two blocks of n x 16 numbers."""
     n, m = X.shape
     mean = X.mean(axis=0, dtype=np.float64)
     ones = np.ones((n, 1))
@@ -126,14 +126,14 @@ def matrix_free_scatter(
     return (T + T.T) / 2
 
 
-# Fewer at a time than elsewhere: their neighbours are copied, too, and may be anywhere.
+# Fewer rows at a time, as their neighbours are copied too.
 _SPARSE_ROWS = 4_096
 
 
 class Sum:
-    """d (n) and product (m, m), and the centred X in pieces.
+    """The two sums that every part of W adds to: d (n) = W 1 and product (m, m) = X'(W X).
 
-    ``order``: the row of X that is called 0, 1, ... here; None where they have their own numbers.
+    ``order``: the row of X that is called 0, 1, ... here; None where rows keep their numbers.
     """
 
     def __init__(self, X: Any, order: NDArray[np.int64] | None = None) -> None:
@@ -141,17 +141,17 @@ class Sum:
         self.mean: Floats = X.mean(axis=0, dtype=np.float64)
         self.d = np.zeros(len(X))
         self.product = np.zeros((X.shape[1], X.shape[1]))
-        # Pairs that were given and not cut.
+        # Given pairs that are not cut.
         self.similar = self.dissimilar = 0
 
     def rows(self, which: Any) -> Floats:
-        """Rows of X, centred."""
+        """Return rows of X, centred."""
         if self.order is not None:
             which = self.order[which]
         return np.asarray(self.X[which], np.float64) - self.mean
 
     def scatter(self) -> Floats:
-        """T = X' diag(d) X - X'(W X)."""
+        """Return T = X' diag(d) X - X'(W X)."""
         d = self.d
         if self.order is not None:
             d = np.empty_like(d)
@@ -160,7 +160,7 @@ class Sum:
         return np.asarray((T + T.T) / 2)
 
     def add_sparse(self, W: sp.csr_array) -> None:
-        """A symmetric sparse part over all rows."""
+        """Add a symmetric sparse part over all rows."""
         self.d += W.sum(axis=1)
         for part in chunks(len(self.X), _SPARSE_ROWS):
             piece = W[part]
@@ -168,21 +168,21 @@ class Sum:
             self.product += self.rows(part).T @ (piece[:, near] @ self.rows(near))
 
     def add_block(self, first: Any, second: Any, W: Any) -> None:
-        """W between two disjoint sets of rows, and its mirror image."""
+        """Add W between two disjoint sets of rows, and its transpose."""
         A = self.rows(first).T @ (W @ self.rows(second))
         self.product += A + A.T
         self.d[first] += np.asarray(W.sum(axis=1)).ravel()
         self.d[second] += np.asarray(W.sum(axis=0)).ravel()
 
     def add_symmetric(self, rows: NDArray[np.int64], W: Any) -> None:
-        """A symmetric part among some rows, dense or sparse."""
+        """Add a symmetric part among some rows, dense or sparse."""
         part = self.rows(rows)
         self.product += part.T @ (W @ part)
         self.d[rows] += np.asarray(W.sum(axis=1)).ravel()
 
 
 def threshold(W: Floats, least: tuple[float, float]) -> Floats:
-    """Zero where W is above -least[1] and below least[0], in place."""
+    """Set W to zero, in place, where it is above -least[1] and below least[0]."""
     positive, negative = least
     W[(positive > W) & (-negative < W)] = 0
     return W

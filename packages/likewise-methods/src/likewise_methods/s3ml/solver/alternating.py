@@ -1,11 +1,10 @@
-"""Alternating linearisation (S3ML; Goldfarb, Ma and Scheinberg): one eigh a step.
+"""Alternating linearisation (S3ML; Goldfarb, Ma and Scheinberg): one eigendecomposition a step.
 
 M takes the smooth part of the objective exactly and the penalty linearised, Y the other way round
 (docs/methods/s3ml.md, (10) to (12)).  Zeros are in Y, never in M (docs/methods/s3ml.md, F5), so Y
-is what is returned.  The paper's step, the smoothing parameter, stands still (F4).  Here mu begins
-at the square of M's geometric mean (M is 1e4 times its diagonal start where S is ill-conditioned)
-and is balanced by the two residuals, each measured in the units of M; and steps that alternate
-fully are damped a little.
+is returned.  The paper's step, the smoothing parameter, makes no progress (F4).  Here mu begins at
+the square of M's geometric mean and is balanced by the two residuals, each measured in the units of
+M; steps that alternate fully are damped a little.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from likewise_methods.s3ml.objective import (
 )
 from likewise_methods.s3ml.solver.newton_kernels import mirror
 
-# Certificates cost factorisations, so not at each step; mu stays put after BALANCED steps, as
-# convergence is only proved for a fixed one.
+# Certificates cost factorisations, so they are not computed at each step.  mu is fixed after
+# BALANCED steps, as convergence is only proved for a fixed mu.
 CHECKED_EVERY = 5
 BALANCED = 400
 # mu stays within these multiples of the square of M's geometric mean, and moves at most STRIDE
@@ -57,7 +56,9 @@ class Alternating:
         self.best.offer(self.Y, self.U, None)
 
     def _first_step(self) -> float:
-        """mu of the start, or of A's inverse, which has about the determinant of the answer."""
+        """Return mu of the start, or of A's inverse, whose determinant is near that of the
+        answer.
+        """
         given = cholesky(self.Y)
         if given is not None and np.count_nonzero(self.Y) > self.problem.m:
             return float(np.exp(2.0 * logdet(given) / self.problem.m))
@@ -67,7 +68,7 @@ class Alternating:
         return float(np.exp(-2.0 * logdet(factor) / self.problem.m))
 
     def advance(self, steps: int) -> float:
-        """So many steps, then the gap."""
+        """Take so many steps; return the gap."""
         S, L, sig = self.problem.S, self.problem.box, self.smoothing
         relaxed = 2.0 if sig > 0.0 else RELAXED
         for _ in range(steps):
@@ -104,7 +105,9 @@ def solve_alm(
 
 
 def _smooth_step(C: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
-    """M with M - mu M^-1 = C (a quadratic for each eigenvalue), its eigenvalues and vectors."""
+    """Return M with M - mu M^-1 = C (a quadratic for each eigenvalue), its eigenvalues and
+    vectors.
+    """
     d, V = la.eigh(C, driver="evd", check_finite=False)
     root = np.sqrt(d * d + 4.0 * mu)
     # For d < 0 the sum cancels; the conjugate form does not.
@@ -115,11 +118,10 @@ def _smooth_step(C: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
 
 
 def _balance(mu: float, gamma: Floats, V: Floats, apart: Floats, moved: Floats) -> float:
-    """mu, less where M and Y disagree more than Y moves, more in the opposite case.
+    """Return mu, smaller where M and Y disagree more than Y moves, larger in the opposite case.
 
-    Both are taken in M's own coordinates, |M^-1/2 (M - Y) M^-1/2| and |M^1/2 (Y - old) M^1/2| / mu:
-    plain norms would see the few largest eigenvalues alone, of M in the one and of M^-1 in the
-    other.
+    Both are measured in M's own coordinates, |M^-1/2 (M - Y) M^-1/2| and |M^1/2 (Y - old) M^1/2| /
+    mu: plain norms would see only the few largest eigenvalues, of M or of M^-1.
     """
     scale = np.sqrt(np.outer(gamma, gamma))
     primal = float(np.linalg.norm(V.T @ apart @ V / scale))
@@ -133,24 +135,24 @@ def _balance(mu: float, gamma: Floats, V: Floats, apart: Floats, moved: Floats) 
 
 
 class _Best:
-    """The best primal and the best dual value seen, which need not come from the same step."""
+    """The best primal and the best dual value, which may come from different steps."""
 
     def __init__(self, problem: Problem, smoothing: float) -> None:
         self.problem, self.smoothing = problem, smoothing
-        # The start is positive definite, so that M is set by the first offer.
+        # The start is positive definite, so the first offer sets M.
         self.M = problem.folded
         self.Z: Floats | None = None
         self.value, self.dual = np.inf, -np.inf
         self.smooth_value, self.smooth_dual = np.inf, -np.inf
 
     def gap(self) -> float:
-        """The gap that decides about stopping."""
+        """Return the gap that decides about stopping."""
         if self.smoothing > 0.0:
             return self.smooth_value - self.smooth_dual
         return self.value - self.dual
 
     def offer(self, Y: Floats, U: Floats, W: Floats | None) -> float:
-        """Take a step's result and give the gap."""
+        """Use the result of a step; return the gap."""
         self._duals(self.problem.S + U)
         if W is not None:
             self._duals(self.problem.dual_point(W))

@@ -1,10 +1,9 @@
-"""Screening: the solution falls apart into the connected blocks of |S_ij| > l1, exactly.
+"""Screening: the solution splits into the connected blocks of |S_ij| > l1, exactly.
 
-Where |S_ij| <= l1 for all i in one block and j in another, M with zeros between both meets the
-optimality conditions (Witten et al. 2011; Mazumder and Hastie 2012), whether S is definite or not.
-One pass over S finds the blocks and checks it on the way; S is never copied as a whole, so that
-m = 10,000 costs the memory of S and of the answer.  Blocks of one and two variables have closed
-forms.
+Where |S_ij| <= l1 for all i in one block and j in another, M with zeros between both is optimal
+(Witten et al. 2011; Mazumder and Hastie 2012), whether S is definite or not.  One pass over S finds
+the blocks and checks S.  S is never copied as a whole, so m = 10,000 costs the memory of S and of
+the answer.
 """
 
 from __future__ import annotations
@@ -36,9 +35,10 @@ def _root(parent, i):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scan(S, l1, parent):  # type: ignore[no-untyped-def]
-    """Join what |S_ij| > l1 connects; (largest |S_ij - S_ji|, largest |S_ij|, all finite).
+    """Join what |S_ij| > l1 connects; return (largest |S_ij - S_ji|, largest |S_ij|, all
+    finite).
 
-    Tile by tile, as entries below the diagonal are read against the grain.
+    This runs tile by tile, as entries below the diagonal are strided.
     """
     m = len(S)
     apart = largest = 0.0
@@ -68,7 +68,7 @@ def is_sparse(S: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class BlockScan:
-    """S looked through once: a label for each variable, and what is to be said about S."""
+    """The result of a pass over S: a label for each variable, and checks of S."""
 
     labels: Whole
     asymmetry: float
@@ -77,7 +77,7 @@ class BlockScan:
 
 
 def scan(S: Any, l1: float) -> BlockScan:
-    """Connected blocks of |S_ij| > l1 (S dense float64 or CSR)."""
+    """Find the connected blocks of |S_ij| > l1 (S dense float64 or CSR)."""
     if is_sparse(S):
         finite = bool(np.isfinite(S.data).all())
         largest = float(np.abs(S.data).max(initial=0.0))
@@ -106,7 +106,7 @@ class Blocks:
         return cls(order, np.sort(counts[counts > 0]))
 
     def between(self, least: int, most: int) -> Blocks:
-        """Those of ``least`` to ``most`` variables."""
+        """Return the blocks of ``least`` to ``most`` variables."""
         first, last = self.sizes.searchsorted((least, most + 1))
         begin, end = self.ends[first], self.ends[last]
         return Blocks(self.variables[begin:end], self.sizes[first:last])
@@ -126,14 +126,14 @@ class Blocks:
 
 
 def take_block(S: Any, block: Whole, place: Whole) -> Floats:
-    """The block's own part of S, dense and symmetric to the bit.
+    """Return the block's part of S, dense and exactly symmetric.
 
-    ``place`` has a number for each variable, -1 at first; what is written there is taken back.
+    ``place`` has a number for each variable, -1 before and after the call.
     """
     if not is_sparse(S):
         part = S[np.ix_(block, block)]
         return np.ascontiguousarray(0.5 * (part + part.T))
-    # By hand: slicing CSR by columns would go through all of them for each block.
+    # Slicing CSR by columns would read all of them for each block.
     size = len(block)
     place[block] = np.arange(size)
     counts = S.indptr[block + 1] - S.indptr[block]
@@ -149,7 +149,7 @@ def take_block(S: Any, block: Whole, place: Whole) -> Floats:
 
 
 class Proof:
-    """The dual point, kept in parts and put together when somebody asks for it."""
+    """The dual point in parts, assembled on demand."""
 
     def __init__(self, m: int, sparse: bool) -> None:
         self._m, self._sparse = m, sparse
@@ -158,7 +158,7 @@ class Proof:
         self._packed: list[Any] = []
 
     def packed(self, part: Any) -> None:
-        """Many blocks in one (``small.Packed``)."""
+        """Add many blocks in one (``small_blocks.Packed``)."""
         self._packed.append(part)
 
     def entries(self, rows: Whole, columns: Whole, values: Floats) -> None:
@@ -168,7 +168,7 @@ class Proof:
         self._blocks.append((block, Z))
 
     def whole(self) -> Any:
-        """Z as the precision is, dense or CSR; None where a block has none."""
+        """Return Z in the form of the precision, dense or CSR; None where a block has none."""
         made = Assembly(self._m, self._sparse)
         for rows, columns, values in self._entries:
             made.entries(rows, columns, values)
@@ -182,11 +182,11 @@ class Proof:
 
 
 class Assembly:
-    """The precision put together from blocks: dense as S was, or CSR as S was."""
+    """The precision assembled from blocks: dense or CSR, as S is."""
 
     def __init__(self, m: int, sparse: bool) -> None:
         self.m = m
-        # Pages of zeros that nobody writes to are not even allocated.
+        # Pages of zeros are not allocated until written.
         self.dense: Floats | None = None if sparse else np.zeros((m, m))
         self.rows: list[Whole] = []
         self.columns: list[Whole] = []
@@ -202,7 +202,7 @@ class Assembly:
 
     def block(self, block: Whole, M: Floats) -> None:
         if self.dense is not None:
-            # Where the block is all there is, this is M itself.
+            # A single block is M itself.
             if len(block) == self.m:
                 self.dense = M
             else:

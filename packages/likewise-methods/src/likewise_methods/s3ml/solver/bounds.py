@@ -1,7 +1,7 @@
-"""Is there a minimum at all?  Proofs of both answers (docs/methods/s3ml.md, (7)).
+"""Prove that a minimum exists, or that none does (docs/methods/s3ml.md, (7)).
 
-F is bounded below exactly if some Z > 0 lies in the box; and it has no minimum exactly if some
-M >= 0, not zero, has G(M) = <S, M> + penalty <= 0: along t M it falls without end.  For a positive
+F is bounded below exactly if some Z > 0 lies in the box.  It has no minimum exactly if some M >= 0,
+not zero, has G(M) = <S, M> + penalty <= 0: along t M it falls without end.  For a positive
 semidefinite S with a positive diagonal the first proof costs one factorisation.
 """
 
@@ -22,19 +22,19 @@ REMEDY = (
     "raise l1, penalise the diagonal, or make S positive definite first (floor its eigenvalues, "
     "add a ridge, or give less weight to what made it indefinite)"
 )
-# G(M) is a difference of sums; what is left below this share of them is rounding.
+# G(M) is a difference of sums; below this share of them it is rounding.
 ROUNDING = 1e-13
 
 
 def refuse_diagonal(diagonal: Floats, penalised: bool) -> None:
-    """An entry Z_ii <= 0 cannot be part of a positive definite Z."""
+    """Refuse an entry Z_ii <= 0, which no positive definite Z can have."""
     worst = int(np.argmin(diagonal))
     if diagonal[worst] <= 0.0:
         said = f"S[{worst}, {worst}]" + (" + l1" if penalised else "")
         but = "" if penalised else " and the diagonal is not penalised"
         raise UnboundedProblem(
             f"no minimum exists: {said} = {diagonal[worst]:g} is not positive{but}, so that "
-            f"M[{worst}, {worst}] can grow for ever; {REMEDY}"
+            f"M[{worst}, {worst}] can grow without end; {REMEDY}"
         )
     largest = float(diagonal.max())
     if not (1.0 / np.finfo(np.float64).max < diagonal[worst] and np.isfinite(largest)):
@@ -45,8 +45,8 @@ def refuse_diagonal(diagonal: Floats, penalised: bool) -> None:
 
 
 def feasible_at_once(problem: Problem) -> Floats | None:
-    """A dual feasible point, which proves that a minimum exists; None proves nothing."""
-    # Towards its diagonal every semidefinite A becomes definite: each entry as far as it may ...
+    """Return a dual feasible point, which proves that a minimum exists; None proves nothing."""
+    # Moving towards its diagonal makes a semidefinite A definite: each entry as far as allowed ...
     first, value = problem.first_bound
     if value > -np.inf:
         return first
@@ -77,9 +77,9 @@ def refuse_plainly_unbounded(problem: Problem) -> None:
 
 
 def refuse_if_falling(problem: Problem, M: Floats, linear: float | None = None) -> None:
-    """Raise where G(M) <= 0 for a positive semidefinite M: a proof that F has no minimum."""
+    """Raise if G(M) <= 0 for a positive semidefinite M: a proof that F has no minimum."""
     linear = problem.linear(M) if linear is None else linear
-    # |A M| summed up is at most the product of norms, which is cheaper.
+    # The sum of |A M| is at most the product of norms, which is cheaper.
     if linear > ROUNDING * problem.norm * float(np.linalg.norm(M)):
         return
     if linear <= ROUNDING * float(np.abs(problem.folded * M).sum()):

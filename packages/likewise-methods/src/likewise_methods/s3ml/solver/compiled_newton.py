@@ -1,8 +1,13 @@
-"""Cholesky factors and inverses for kernels: of matrices that fit into the cache.
+"""Newton's method for one block, fully compiled: steps as in ``newton``.
 
-Calling LAPACK from Python costs more than the factorisation of a small matrix, and its inverse of
-a few hundred variables runs at a quarter of the machine's speed.  Here all inner loops begin at
-column 0 and go along rows, four at a time, which lets the compiler use vectors.
+It begins with the M of a tree (docs/methods/s3ml.md, (21)), if need be for a larger l1 that falls
+with every step.  Conjugate gradients and LAPACK pay only where a block is large or ill-conditioned:
+a block that is not solved within so many sweeps is left to the other methods, with the M reached.
+W and directions are in the precision of the scratch arrays; F, M and the certificate are float64.
+
+Calling LAPACK from Python costs more than factorising a small matrix, so Cholesky factors and
+inverses are here too.  Their inner loops begin at column 0 and go along rows, four at a time, so
+that the compiler uses vectors.
 """
 
 # mypy: disable-error-code="no-untyped-def, unused-ignore"
@@ -28,7 +33,8 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @kernel(fastmath=FAST)
 def factorise(B, L):
-    """L with B = L L', from the lower triangle of B; log det B, NaN if B is not definite.
+    """Write L with B = L L', from the lower triangle of B; return log det B, NaN if not
+    definite.
 
     Two rows at a time against four, so that each number read is used twice.
     """
@@ -84,7 +90,7 @@ def factorise(B, L):
 
 @kernel(fastmath=FAST)
 def invert(L, X, W):
-    """W = (L L')^-1 in full; X, the inverse of L, is scratch."""
+    """Write W = (L L')^-1 in full; X, the inverse of L, is scratch."""
     m = len(L)
     for i in range(m):
         row, scale = X[i], L[i, i]
@@ -110,7 +116,7 @@ def invert(L, X, W):
 
 @kernel(fastmath=FAST)
 def _square(X, W):
-    """W = X' X of a lower triangular X with zeros above it, two rows of W at a time."""
+    """Write W = X' X of a lower triangular X with zeros above it, two rows of W at a time."""
     m = len(X)
     if m % 2:
         # The last row alone: it is the only one with a multiple of the last row of X.
@@ -146,19 +152,19 @@ def _square(X, W):
 
 
 ARMIJO, SHORTEST, ROUNDING = 1e-3, 1e-9, 4e-15
-# l1 goes up so many times until there is an M to begin with, and down again with every step.
+# l1 is multiplied by UP until there is an M to begin with, and by DOWN with every step.
 UP, DOWN = 1.4, 0.5
-# A sweep that moves less than a share of D ends coordinate descent (docs/methods/s3ml.md, (23)):
-# this multiple of the root of what the step before promised a variable, which says how true the
-# model is, and no less than the other.  So many sweeps at most.
+# Coordinate descent ends when a sweep moves less than a share of D (docs/methods/s3ml.md, (23)):
+# FORCING times the root of what the step before promised per variable, which measures how true the
+# model is, and at least FINEST; or after SWEEPS sweeps.
 FORCING, FINEST, SWEEPS, INNER = 4.0, 0.03, 12, 2
-# No certificate is computed (a factorisation) after a step that promised so many times the goal.
+# No certificate (a factorisation) is computed after a step that promised so many times the goal.
 SURE = 30.0
 
 
 @kernel
 def linear(A, l1, M):
-    """<A, M> and the penalty off the diagonal."""
+    """Return <A, M> plus the penalty off the diagonal."""
     m = len(A)
     total = 0.0
     for i in range(m):
@@ -171,9 +177,9 @@ def linear(A, l1, M):
 
 @kernel
 def _begin(A, l1, highest, M, L):
-    """The first M with its factor L, and the l1 that it is good for: the problem's, if possible.
+    """Write the first M with its factor L; return the l1 it suits: the problem's, if possible.
 
-    None where that is above the highest.
+    The result is infinite where that is above the highest.
     """
     m = len(A)
     diagonal = float(m)
@@ -193,7 +199,7 @@ def _begin(A, l1, highest, M, L):
 
 @kernel
 def _open_model(A, M, W, starts, columns, inverted, g, x, d):
-    """Inverse curvatures, slopes, M and zeros on the free pairs."""
+    """Write inverse curvatures, slopes, M and zeros on the free pairs."""
     for i in range(len(A)):
         for t in range(starts[i], starts[i + 1]):
             j = columns[t]
@@ -208,7 +214,7 @@ def _open_model(A, M, W, starts, columns, inverted, g, x, d):
 
 @kernel
 def _drop_zeros(starts, columns, inverted, g, x, d):
-    """Keep the pairs that are not zero, and the diagonal; how many."""
+    """Keep the non-zero pairs and the diagonal; return how many."""
     m = len(starts) - 1
     n = top = 0
     for i in range(m):
@@ -226,7 +232,7 @@ def _drop_zeros(starts, columns, inverted, g, x, d):
 
 @kernel
 def _promise(A, M, W, l1, target):
-    """The slope of F towards the target, with the whole step's change of the penalty."""
+    """Return the slope of F towards the target, with the whole step's change of the penalty."""
     m = len(A)
     total = 0.0
     for i in range(m):
@@ -240,7 +246,9 @@ def _promise(A, M, W, l1, target):
 
 @kernel
 def _bound(A, W, l1, Z, L):
-    """Z = W brought into the box, and the dual value it proves; NaN where it proves nothing."""
+    """Write Z, W clipped to the box; return the dual value it proves, NaN where it proves
+    nothing.
+    """
     m = len(A)
     clip_to_box(W, A, l1, Z)
     for i in range(m):
@@ -251,7 +259,7 @@ def _bound(A, W, l1, Z, L):
 
 @kernel
 def _inverse(L, narrow, scratch, W):
-    """W from the factor L in W's precision."""
+    """Write W from the factor L in W's precision."""
     m = len(L)
     for i in range(m):
         for j in range(i + 1):
@@ -261,8 +269,10 @@ def _inverse(L, narrow, scratch, W):
 
 @kernel
 def _search(A, l1, value, promised, M, target, trial, L):
-    """(F, whether it fell): from M towards the target as far as F falls (Armijo); M is moved and L
-    is its factor."""
+    """Move M towards the target as far as F falls (Armijo); return (F, whether it fell).
+
+    L becomes the factor of M.
+    """
     m = len(A)
     slack = ROUNDING * (abs(value) + m)
     length = 1.0
@@ -281,11 +291,12 @@ def _search(A, l1, value, promised, M, target, trial, L):
 
 @kernel
 def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
-    """(F, gap, steps) of one block; M and Z are written.  A gap above the goal: not solved.
+    """Solve one block; return (F, gap, steps) and write M and Z.  A gap above the goal: not
+    solved.
 
     ``limits``: the highest l1 to begin with, over l1, and how many pairs sweeps may visit.
     Scratch: three squares in float64, four in the precision of directions, and for pairs two lists
-    of places and four of values.  F is infinite where there is no M worth going on with.
+    of places and four of values.  F is infinite where no M is worth continuing from.
     """
     target, trial, L = wide
     W, U, X, K = narrow
@@ -316,7 +327,7 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
         n = free_pairs(A, M, W, level, starts, columns)
         _open_model(A, M, W, starts, columns, inverted, g, x, d)
         clear(U)
-        # Before the first promise, and where l1 has just fallen, one sweep is all a step is worth.
+        # Before the first promise, and after l1 has fallen, a step is worth one sweep.
         calm = max(FORCING * np.sqrt(-promised / m), FINEST) if promised < 0.0 else 1.0
         for k in range(SWEEPS):
             changed, size = sweep(W, inverted, g, x, d, U, level, starts, columns, INNER)
@@ -331,7 +342,7 @@ def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
         if moved:
             steps += 1
         if level > l1:
-            # Where there was nothing to do for this l1, the next one is another problem.
+            # The next l1 is another problem.
             level = max(DOWN * level, l1)
             value = linear(A, level, M) - (_logdet(L) if moved else factorise(M, L))
             promised, moved = -np.inf, True

@@ -1,11 +1,10 @@
-"""Which engine for which block: what is counted decides, never the clock.
+"""The methods for a block, and which one ``auto`` uses: counts decide, never the clock.
 
-Newton steps are cheap where the answer is sparse, steps of alternating linearisation cost the same
-whatever it is, and need no more of them where S is ill-conditioned.  So a block with few pairs
-above l1, or a small one, goes to Newton at once, and on to alternating linearisation if that was
-more work than it should be.  The others begin with alternating linearisation, which is nearly done
-after a few steps if S is well conditioned, and stay with it for as long as its pace promises the
-end soon.
+Newton steps are cheap where the answer is sparse.  Steps of alternating linearisation always cost
+the same, and their number does not grow where S is ill-conditioned.  So a block with few pairs
+above l1, or a small one, starts with Newton, and changes to alternating linearisation if that was
+too much work.  Other blocks start with alternating linearisation, which is nearly done after a few
+steps if S is well conditioned, and keep it while its pace promises an early end.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ from likewise_methods.s3ml.objective import Floats, Problem, Solution
 from likewise_methods.s3ml.solver.alternating import CHECKED_EVERY, Alternating, solve_alm
 from likewise_methods.s3ml.solver.newton import solve_path
 
-# Share of pairs above l1 below which Newton goes first.  In a small block the calls to LAPACK are
-# what costs, and Newton needs the fewest.
+# Share of pairs above l1 below which Newton goes first.  In a small block calls to LAPACK dominate,
+# and Newton needs the fewest.
 SPARSE, SMALL = 0.35, 64
-# Gaps (as shares of m) up to which alternating linearisation is worth starting with, and going on
-# with: well conditioned problems have a finite gap, and a small one, on the diagonal already.
+# Gaps (as shares of m) up to which alternating linearisation is worth starting, and continuing:
+# well conditioned problems have a small gap on the diagonal already.
 FAR, CLOSE = 0.5, 0.02
-# What Newton's last steps cost, in steps of alternating linearisation, for a full M: products grow
-# with the non-zeros, and with them the conjugate gradients needed (measured at m = 225 and 500).
+# The cost of Newton's last steps, in steps of alternating linearisation, for a full M (measured at
+# m = 225 and 500); it grows with the non-zeros.
 NEWTON_COSTS = 400.0
-# Newton's work, in multiplications by m**3, after which it must be converging fast to go on: about
-# what 25 steps of alternating linearisation take.
+# Newton's work, in multiplications by m**3, after which it continues only if it converges fast:
+# about 25 steps of alternating linearisation.
 PATIENCE = 100.0
-# After that, Newton is tried again where alternating linearisation would need more than LONG steps
-# at its pace over the last SEEN looks.
+# Newton is tried again where alternating linearisation would need more than LONG steps at its pace
+# over the last SEEN checks.
 LONG, SEEN = 1000.0, 10
 
 
 def solve_auto(
     problem: Problem, tol: float, max_iter: int, start: Floats | None = None
 ) -> Solution:
-    """Minimise until the gap is at most tol * m by whatever promises to be faster."""
+    """Minimise until the gap is at most tol * m by whichever method promises to be faster."""
     m = problem.m
     above = np.count_nonzero(np.abs(problem.S) > problem.l1) / m**2
     first = None
@@ -64,9 +63,9 @@ def solve_auto(
 def _alternate(
     problem: Problem, tol: float, max_iter: int, start: Floats | None, first: Solution | None
 ) -> Solution:
-    """Alternating linearisation for as long as it promises to end before Newton would.
+    """Run alternating linearisation while it promises to end before Newton would.
 
-    Where Newton was tried ``first`` and did not get on, it has the time of LONG steps.
+    If Newton was tried ``first`` and failed, it gets the time of LONG steps.
     """
     state = Alternating(problem, 0.0, start)
     m, most = problem.m, max_iter - (first.n_iter if first is not None else 0)
@@ -74,7 +73,11 @@ def _alternate(
     while gaps[-1] > tol * m and state.n_iter < most:
         gaps.append(state.advance(min(CHECKED_EVERY, most - state.n_iter)))
         if first is None:
-            costs = 0.0 if gaps[-1] > CLOSE * m else _newton(state.best.M)
+            costs = (
+                0.0
+                if gaps[-1] > CLOSE * m
+                else NEWTON_COSTS * (np.count_nonzero(state.best.M) / m**2) ** 1.5
+            )
             window = 1
         else:
             costs, window = LONG, SEEN
@@ -85,25 +88,21 @@ def _alternate(
 
 
 def _first_gap(problem: Problem) -> float:
-    """The gap of the diagonal start."""
+    """Return the gap of the diagonal start."""
     d = np.diagonal(problem.folded)
     return float(np.log(d).sum()) + problem.m - problem.first_bound[1]
 
 
 def _remaining(before: float, gap: float, goal: float, looks: int) -> float:
-    """Steps still needed if the gap goes on falling as it did in the last looks at it."""
+    """Return the steps still needed if the gap keeps falling as in the last ``looks``."""
     if gap <= goal or not np.isfinite(before):
         return 0.0
     pace = np.log(before / gap)
     return float(looks * CHECKED_EVERY * np.log(gap / goal) / pace) if pace > 0.0 else np.inf
 
 
-def _newton(M: Floats) -> float:
-    return float(NEWTON_COSTS * (np.count_nonzero(M) / M.size) ** 1.5)
-
-
 def _finish(problem: Problem, so_far: Solution, tol: float, max_iter: int) -> Solution:
-    """Alternating linearisation takes over where Newton's line search was lost to rounding."""
+    """Use alternating linearisation where rounding stopped Newton's line search."""
     left = max_iter - so_far.n_iter
     if left <= 0:
         return so_far
@@ -111,7 +110,7 @@ def _finish(problem: Problem, so_far: Solution, tol: float, max_iter: int) -> So
 
 
 def _join(first: Solution, second: Solution, tol: float, m: int) -> Solution:
-    """The better of two primal and dual points, their steps added up."""
+    """Return the better of two primal and of two dual points; add up their steps."""
     best = first if first.value < second.value else second
     proved = first if first.dual > second.dual else second
     dual, Z = proved.dual, proved.Z
@@ -122,7 +121,7 @@ def _join(first: Solution, second: Solution, tol: float, m: int) -> Solution:
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked options of one call."""
+    """Checked options of a call."""
 
     l1: float
     penalise_diagonal: bool
@@ -136,12 +135,11 @@ class Settings:
         return self.l1 if self.penalise_diagonal else 0.0
 
 
-class Engine(NamedTuple):
-    """What solves a block: ``run(problem, tol, max_iter, smoothing, start)``.
+class Method(NamedTuple):
+    """A method for a block: ``run(problem, tol, max_iter, smoothing, start)``.
 
-    ``smoothed`` names the engine for the smoothed penalty where this one was asked for; None
-    where it solves the exact problem only.  ``batched``: small blocks go to Newton's method in one
-    compiled loop.
+    ``smoothed`` names the method for the smoothed penalty, None where there is none.  ``batched``:
+    small blocks are solved by Newton's method in one compiled loop.
     """
 
     run: Callable[[Problem, float, int, float, Floats | None], Solution]
@@ -158,7 +156,7 @@ def _path(p: Problem, tol: float, most: int, _: float, start: Floats | None) -> 
 
 
 METHODS = {
-    "auto": Engine(_auto, smoothed="alm", batched=True),
-    "alm": Engine(solve_alm, smoothed="alm", batched=False),
-    "newton": Engine(_path, smoothed=None, batched=True),
+    "auto": Method(_auto, smoothed="alm", batched=True),
+    "alm": Method(solve_alm, smoothed="alm", batched=False),
+    "newton": Method(_path, smoothed=None, batched=True),
 }

@@ -1,13 +1,13 @@
 """A second-order active-set method (in the manner of QUIC; Hsieh et al. 2011).
 
 Each step minimises a quadratic model of the smooth part plus the exact penalty over the free pairs
-(docs/methods/s3ml.md, (13)) and then searches along that direction, a Cholesky factorisation being
-the test for positive definiteness.  Entries that leave the model as zero are zero to the bit.
+(docs/methods/s3ml.md, (13)) and then searches along that direction; a Cholesky factorisation tests
+positive definiteness.  Entries that leave the model as zero are exactly zero.
 
-It begins with the M of a tree (docs/methods/s3ml.md, (21)) where that is any good, else with the
-diagonal.  From there every pair above l1 is free, and where all variables hang together (features
-of pictures do) that is nearly all of them, though few will stay.  At a larger l1 few are free, so
-``solve_path`` goes along a falling l1: each gets a step or two and hands its M to the next.
+It begins with the M of a tree (docs/methods/s3ml.md, (21)) if F falls enough, else with the
+diagonal.  From the diagonal every pair above l1 is free, and where all variables are related that
+is nearly all of them, though few will stay.  At a larger l1 few are free, so ``solve_path`` follows
+a falling l1: each gets a step or two and hands its M to the next.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ SHORTEST = 1e-12
 # A model is worth solving well once it is true: after a full step that promised less than this
 # share of m.
 NEAR = 0.1
-# No certificate is computed (a factorisation) after a step that promised so many times the goal:
-# the gap it leaves is about what it promised, and a tenth of it at the least (measured).
+# No certificate (a factorisation) is computed after a step that promised so many times the goal:
+# the gap left is about what the step promised, and at least a tenth of it (measured).
 SURE = 30.0
 # Below this gap, as a share of m, directions are computed in float64, and W unless the step before
 # promised more than the other.
 FINE, ROUGH = 1e-5, 1e-3
-# A step that leaves less than this share of the gap is worth another, whatever was spent.
+# After a step that leaves less than this share of the gap, another is always taken.
 PACE = 0.2
 # Multiplications by m**3 that factorising and inverting a step's M costs, in float32's time.
 FACTORISED = 3.0
-# Near the end F moves by less than its own rounding error while the gap, which is of first order
-# in what is wrong with M, still falls: full steps are then taken on trust, as long as it does.
+# Near the end F moves by less than its rounding error while the gap, of first order in the error of
+# M, still falls: full steps are then accepted as long as it does.
 ROUNDING = 4e-15
 # l1 begins where this share of pairs is above it and is about halved each time.
 SHARE, RATIO = 0.1, 0.5
@@ -67,8 +67,8 @@ def solve_newton(
 ) -> Solution:
     """Minimise until the gap is at most tol * m; an infinite tol only asks for a finite gap.
 
-    It also ends once more than ``patience`` (in the work of so many full products) was spent, if
-    the last step did not bring it much nearer.
+    It also stops once more than ``patience`` (in the work of so many full products) was spent,
+    unless the last step reduced the gap a lot.
     """
     state = _Iterate(problem, start, tol)
     n_iter = 0
@@ -117,7 +117,7 @@ class _Iterate:
             self._take(start, factor, problem.linear(start) - logdet(factor))
 
     def _take(self, M: Floats, factor: Floats, value: float, promised: float = 0.0) -> None:
-        """M, and what follows from it; ``promised`` is what the step to it was to gain."""
+        """Use M; ``promised`` is the decrease that the step to it promised."""
         self.M, self.value, m = M, value, self.problem.m
         rough = not self.ill and (self.tol >= FINE or promised > ROUGH * m)
         self.W = inverse(factor, np.float32 if rough else np.float64)
@@ -130,7 +130,7 @@ class _Iterate:
         if near or (promised < SURE * goal and self._least_gap() <= goal):
             self.bound()
             if self.W.dtype == np.float32 and promised < goal < value - self.dual:
-                # It may be float32 that stands between.
+                # float32 may be the limit.
                 self.W = inverse(factor)
                 self.bound()
 
@@ -139,7 +139,7 @@ class _Iterate:
         return float(least_gap(p.folded, self.W, p.l1, self.M)) if self.tol < np.inf else 0.0
 
     def bound(self) -> None:
-        """A dual value from W; the best so far counts."""
+        """Compute a dual value from W; keep the best."""
         clip_to_box(self.W, self.problem.folded, self.problem.l1, self.Z)
         dual = self.problem.dual_value(self.Z)
         if dual > self.dual:
@@ -147,14 +147,14 @@ class _Iterate:
         self.bounded = True
 
     def proof(self) -> Floats | None:
-        """The dual point behind the best dual value."""
+        """Return the dual point of the best dual value."""
         if self.dual == -np.inf:
             return None
         mirror(self.best)
         return self.best
 
     def step(self) -> bool:
-        """One Newton step; False where rounding leaves no progress to be made."""
+        """Take a Newton step; return False where rounding prevents progress."""
         problem, M, W = self.problem, self.M, self.W
         n = free_pairs(problem.folded, M, W, problem.l1, self.starts, self.columns)
         pairs = Pairs.of(self.starts, self.columns[:n])
@@ -172,7 +172,7 @@ class _Iterate:
         return found
 
     def _first(self, model: Model) -> Floats:
-        """The direction from the diagonal start, where the model falls apart into its entries."""
+        """Return the direction from the diagonal start, where entries are independent."""
         off, pairs = model.slopes, model.pairs
         d = np.diagonal(self.problem.folded)
         shrunk = np.sign(off) * np.maximum(np.abs(off) - self.problem.l1, 0.0)
@@ -180,7 +180,7 @@ class _Iterate:
         return np.asarray(-shrunk / (d[pairs.rows] * d[pairs.columns]))
 
     def _search(self, d: Floats, model: Model) -> bool:
-        """Go along D as far as F falls (Armijo); False if it does not."""
+        """Go along D as far as F falls (Armijo); return False if it does not fall."""
         problem, before = self.problem, self.value - self.dual
         promised = _promised_decrease(model, d)
         c, twice = model.values, model.pairs.twice
@@ -206,7 +206,7 @@ class _Iterate:
 
 
 def _promised_decrease(model: Model, d: Floats) -> float:
-    """The slope of F along D, with the whole step's change of the penalty."""
+    """Return the slope of F along D, with the whole step's change of the penalty."""
     twice, c = model.pairs.twice, model.values
     slope = float(np.sum(twice * model.slopes * d))
     off = twice == 2.0
@@ -227,14 +227,16 @@ def solve_path(
             # A larger penalty only makes the box larger: bounded if the problem is.
             before = Problem(problem.S, l1, problem.penalise_diagonal)
             made = solve_newton(before, LOOSE, min(STEPS, max_iter - spent), M)
-            # What took no step is still the diagonal, from which the first step is a formula.
+            # Without a step M is still the diagonal, from which the first step is a formula.
             M, spent = made.M if made.n_iter else M, spent + made.n_iter
     found = solve_newton(problem, tol, max_iter - spent, M, patience)
     return replace(found, n_iter=found.n_iter + spent)
 
 
 def falling(problem: Problem) -> Floats:
-    """The l1 before the problem's own, the largest first; none where few pairs are above it."""
+    """Return the l1 before the problem's own, the largest first; none where few pairs are above
+    it.
+    """
     off = np.abs(problem.S[np.triu_indices(problem.m, 1)])
     first = float(np.quantile(off, 1.0 - SHARE))
     if first <= problem.l1:

@@ -1,13 +1,14 @@
-"""The Newton direction of sparse inverse covariance: coordinate descent, then conjugate gradients.
+"""The Newton direction of sparse inverse covariance: coordinate descent, then conjugate
+gradients.
 
-Coordinate descent finds quickly which entries are zero and slowly how large the others are: where
-pictures' features hang together, each sweep takes off a twentieth of the error.  With zeros and
-signs held, what is left is one linear system with the operator X -> W X W on the free pairs, and
-X -> M X M, its inverse if all pairs were free, makes a good preconditioner.
+Coordinate descent quickly finds which entries are zero and slowly how large the others are: for
+strongly related variables each sweep removes a twentieth of the error.  With zeros and signs fixed,
+one linear system remains with the operator X -> W X W on the free pairs, and X -> M X M, its
+inverse if all pairs were free, is a good preconditioner.
 
-A direction need not be exact, only the slope at M and the step along it: so the model is solved in
-float32 (half the memory to go through) unless W is ill-conditioned or the end is near, where what
-is left of the slopes is less than float32 tells apart.
+A direction need not be exact, only the slope at M and the step along it.  So the model is solved in
+float32 (half the memory) unless W is ill-conditioned or the end is near, where slopes are smaller
+than float32 can resolve.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ Whole = NDArray[np.int64]
 # Chosen by time on colour moments of pictures (m = 225), chains and random graphs (225, 500).
 INNER = 2
 SWEEPS = 4
-# A sweep that moves less than the first share of D ends coordinate descent, and below the second
-# there is nothing left for conjugate gradients to do.
+# Coordinate descent ends when a sweep moves less than the first share of D; below the second,
+# conjugate gradients are not needed.
 CALM, STILL = 0.3, 0.2
-# Conjugate gradients end at this share of the first residual: the smaller one once so few entries
-# became zero or non-zero that this may be the last system; or after so many steps.
+# Conjugate gradients end at this share of the first residual, or after GRADIENTS steps.  The share
+# is TIGHT once only a share FEW of entries became zero or non-zero: this may be the last system.
 FORCING, TIGHT, FEW = 0.4, 0.1, 0.02
 GRADIENTS = 400
 # Systems in a row, each without the entries that the one before sent through zero.
 ROUNDS = 3
 SHORTEST = 0.01
-# From this share of all pairs on, two full products are faster than products pair by pair.
+# Above this share of all pairs, two full products are faster than products pair by pair.
 CROWDED = 0.5
 # Up to this share of non-zeros, products with M go through them alone.
 HOLLOW = 0.05
@@ -69,16 +70,16 @@ class Pairs:
 
     @cached_property
     def twice(self) -> Floats:
-        """How often a pair stands in a symmetric matrix."""
+        """How often a pair occurs in a symmetric matrix."""
         return np.where(self.rows == self.columns, 1.0, 2.0)
 
     @cached_property
     def places(self) -> Whole:
-        """Where they are in a matrix laid out row after row."""
+        """Their places in a matrix stored row by row."""
         return self.rows * self.m + self.columns
 
     def some(self, keep: Whole) -> Pairs:
-        """Only those at these places, which ascend."""
+        """Return only the pairs at these ascending places."""
         return Pairs(
             np.searchsorted(keep, self.starts), self.rows[keep], self.columns[keep], self.m
         )
@@ -97,7 +98,7 @@ class Pairs:
         return begins, others, places
 
     def sandwich(self, B: Any, x: Any) -> Any:
-        """Values of B X B on the pairs, X having the values x there and zeros elsewhere."""
+        """Return values of B X B on the pairs, X having the values x there and zeros elsewhere."""
         if 2 * len(x) > CROWDED * self.m**2:
             X = np.zeros((self.m, self.m), x.dtype)
             self.put(x, X)
@@ -109,8 +110,10 @@ class Pairs:
 
 
 class Model:
-    """The model at M: ``values`` of M and ``slopes`` A - W on the free pairs in float64, the rest
-    in the precision it is solved in.  ``work`` is counted in multiplications by m**3."""
+    """The model at M: ``values`` of M and ``slopes`` A - W on the free pairs in float64.
+
+    Other arrays are in the precision of the solve.  ``work`` counts multiplications by m**3.
+    """
 
     def __init__(
         self, problem: Problem, M: Floats, W: Any, pairs: Pairs, fine: bool = False
@@ -125,7 +128,7 @@ class Model:
         self.part = Part.of(self, kind)
 
     def direction(self, part: Part) -> Floats:
-        """D on the pairs, so that M + D is zero to the bit where x is."""
+        """Return D on the pairs, so that M + D is exactly zero where x is."""
         return np.asarray(np.where(part.x == 0.0, -self.values, part.d.astype(np.float64)))
 
 
@@ -164,9 +167,9 @@ class Part:
 
 
 def descend(model: Model) -> bool:
-    """A few sweeps; whether the last one hardly moved D.
+    """Run a few sweeps; return whether the last one hardly moved D.
 
-    The first goes over all free pairs, the others over those that it left non-zero.
+    The first visits all free pairs, the others those that it left non-zero.
     """
     part = model.part
     changed, size = part.sweep(model)
@@ -183,10 +186,10 @@ def descend(model: Model) -> bool:
 
 
 def refine(model: Model) -> Part:
-    """The same with conjugate gradients on the support of M + D; the model never rises.
+    """Refine with conjugate gradients on the support of M + D; the model never rises.
 
-    Each system holds zeros and signs.  What it would send through zero is stopped there, and the
-    others get another system without it: a few such entries would else hold up all the others.
+    Each system holds zeros and signs.  Entries that it would send through zero stop there, and
+    another system is solved without them: a few such entries would hold up all others.
     """
     part, pairs = model.part, model.pairs
     kind = part.x.dtype.type
@@ -239,18 +242,18 @@ class _System:
         self.crossed = (self.now * (self.now + self.step) < 0.0) & (self.weight > 0.0)
 
     def stop_at_zero(self) -> tuple[Any, Any]:
-        """The step with those that would cross zero stopped there; W X W of it if that is known."""
+        """Return the step stopped where it would cross zero, and W X W of it if known."""
         if not self.crossed.any():
             return self.step, self.bent
         return np.where(self.crossed, -self.now, self.step), None
 
     def rise(self, step: Any, bent: Any) -> float:
-        """What a step adds to the model."""
+        """Return what a step adds to the model."""
         penalty = self.weight * (np.abs(self.now + step) - np.abs(self.now))
         return float(np.dot(self.twice, (self.slope + 0.5 * bent) * step + penalty))
 
     def length(self) -> float:
-        """How far along the step the model falls, signs changing; 0 if it does not."""
+        """Return how far along the step the model falls, signs changing; 0 if it does not."""
         length = 1.0
         while length > SHORTEST:
             share = self.now.dtype.type(length)
@@ -263,9 +266,9 @@ class _System:
 def conjugate_gradients(
     W: Any, M: Any, b: Any, pairs: Pairs, forcing: float, goal: float = 0.0
 ) -> tuple[Any, Any, float, int]:
-    """(x with W X W = B on the pairs, roughly; W X W; the residual aimed at; steps taken).
+    """Return (x with W X W = B on the pairs, roughly; W X W; the residual goal; steps taken).
 
-    Preconditioned by X -> M X M.  A ``goal`` handed on from another system replaces ``forcing``.
+    Preconditioned by X -> M X M.  A ``goal`` from an earlier system replaces ``forcing``.
     """
     kind = b.dtype.type
     x, r = np.zeros_like(b), b
@@ -290,7 +293,7 @@ def conjugate_gradients(
 
 
 def _preconditioner(M: Any, pairs: Pairs) -> Callable[[Any], Any]:
-    """r -> M R M on the pairs."""
+    """Return the map r -> M R M on the pairs."""
     if np.count_nonzero(M) > HOLLOW * M.size:
         return partial(pairs.sandwich, M)
     rows, places = np.nonzero(M)

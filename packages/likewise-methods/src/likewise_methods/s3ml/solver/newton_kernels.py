@@ -1,11 +1,11 @@
 """Compiled parts of the second-order method for sparse inverse covariance.
 
-The model at M, with W = M^-1 and the penalty of the diagonal folded into A:
+The model at M, with W = M^-1 and the penalty of the diagonal included in A:
 
     q(D) = <A - W, D> + 1/2 <D, W D W> + l1 sum_{i != j} |M_ij + D_ij|
 
-over the symmetric D that live on free pairs i <= j, kept row by row (``starts``, ``columns``), the
-diagonal first in each row.  All run in the precision of what they are given.
+over the symmetric D that live on free pairs i <= j, stored row by row (``starts``, ``columns``),
+the diagonal first in each row.  All run in the precision of their input.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from likewise_methods.kernels import kernel
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
-# Rows of the model are settled to this share of sqrt(W_ii W_jj): they change again anyway.
+# Rows of the model are solved to this share of sqrt(W_ii W_jj), as they change again anyway.
 SETTLED = 1e-3
-# The M of a tree is good to begin with if F falls by this share of what it would in a tree.
+# The M of a tree is a good start if F falls by this share of what it would fall in a tree.
 HOPED = 0.6
 
 
@@ -35,7 +35,7 @@ def mirror(H):  # type: ignore[no-untyped-def]
 
 @kernel
 def clip_to_box(W, A, l1, Z):  # type: ignore[no-untyped-def]
-    """The upper triangle of Z: W clipped to A -+ l1, its diagonal that of A."""
+    """Write the upper triangle of Z: W clipped to A -+ l1, its diagonal that of A."""
     m = len(A)
     for i in range(m):
         Z[i, i] = A[i, i]
@@ -45,7 +45,7 @@ def clip_to_box(W, A, l1, Z):  # type: ignore[no-untyped-def]
 
 @kernel
 def copy(source, target):  # type: ignore[no-untyped-def]
-    """Written out: assigning a slice takes numba seconds to compile."""
+    """Copy an array; assigning a slice would take numba seconds to compile."""
     for i in range(len(source)):
         for j in range(len(source)):
             target[i, j] = source[i, j]
@@ -53,7 +53,7 @@ def copy(source, target):  # type: ignore[no-untyped-def]
 
 @kernel
 def clear(target):  # type: ignore[no-untyped-def]
-    """The same with zeros."""
+    """Fill an array with zeros."""
     for i in range(len(target)):
         for j in range(len(target)):
             target[i, j] = 0
@@ -61,8 +61,11 @@ def clear(target):  # type: ignore[no-untyped-def]
 
 @kernel
 def tree(A, l1, M):  # type: ignore[no-untyped-def]
-    """M as if the pairs above l1 had no cycles, which is the minimiser where they have none
-    (docs/methods/s3ml.md, (21)); what F should fall by from the diagonal, NaN if there is no M."""
+    """Write M as if the pairs above l1 had no cycles; it is the minimiser where they have none.
+
+    (docs/methods/s3ml.md, (21)).  Return what F should fall by from the diagonal, NaN if there is
+    no M.
+    """
     m = len(A)
     clear(M)
     for i in range(m):
@@ -90,7 +93,9 @@ def tree(A, l1, M):  # type: ignore[no-untyped-def]
 
 @kernel
 def least_gap(A, W, l1, M):  # type: ignore[no-untyped-def]
-    """What the gap of M with W brought into the box is at least (docs/methods/s3ml.md, (22))."""
+    """Return a lower bound of the gap of M with W clipped to the box (docs/methods/s3ml.md,
+    (22)).
+    """
     m = len(A)
     total = 0.0
     for i in range(m):
@@ -105,7 +110,7 @@ def least_gap(A, W, l1, M):  # type: ignore[no-untyped-def]
 
 @kernel
 def put_pairs(starts, columns, x, target):  # type: ignore[no-untyped-def]
-    """The symmetric matrix with the values x on the pairs and zeros elsewhere."""
+    """Write the symmetric matrix with the values x on the pairs and zeros elsewhere."""
     clear(target)
     for i in range(len(target)):
         for t in range(starts[i], starts[i + 1]):
@@ -115,7 +120,7 @@ def put_pairs(starts, columns, x, target):  # type: ignore[no-untyped-def]
 
 @kernel
 def largest_row(M):  # type: ignore[no-untyped-def]
-    """The largest sum of absolute values of a row: a bound on the norm."""
+    """Return the largest sum of absolute values of a row: a bound on the norm."""
     most = 0.0
     for i in range(len(M)):
         total = 0.0
@@ -127,7 +132,7 @@ def largest_row(M):  # type: ignore[no-untyped-def]
 
 @kernel
 def free_pairs(A, M, W, l1, starts, columns):  # type: ignore[no-untyped-def]
-    """Pairs that may move: the diagonal, M_ij != 0, or |A_ij - W_ij| > l1; how many."""
+    """List the free pairs: the diagonal, M_ij != 0, or |A_ij - W_ij| > l1; return how many."""
     m = len(A)
     n = 0
     for i in range(m):
@@ -144,7 +149,7 @@ def free_pairs(A, M, W, l1, starts, columns):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def _dots(B, v, columns, r):  # type: ignore[no-untyped-def]
-    """r[j] = <v, row j of B> for the columns j, four rows at a time so that v is read once."""
+    """Set r[j] = <v, row j of B> for the columns j, four rows at a time so that v is read once."""
     m = len(v)
     n = len(columns)
     zero = v[0] * 0
@@ -171,7 +176,7 @@ def _dots(B, v, columns, r):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def _combine(B, x, columns, target):  # type: ignore[no-untyped-def]
-    """target += sum of x[t] times row columns[t] of B, four rows at a time."""
+    """Add the sum of x[t] times row columns[t] of B to target, four rows at a time."""
     m = len(target)
     n = len(columns)
     t = 0
@@ -191,20 +196,19 @@ def _combine(B, x, columns, target):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def _add(share, row, target):  # type: ignore[no-untyped-def]
-    """target += share * row; both begin at 0, which lets the compiler use vectors."""
+    """Add share * row to target; both begin at 0, so that the compiler uses vectors."""
     for k in range(len(target)):
         target[k] += share * row[k]
 
 
 @kernel(fastmath=FAST)
 def sweep(W, inverted, g, x, d, U, l1, starts, columns, inner):  # type: ignore[no-untyped-def]
-    """One pass of coordinate descent over the model; (sum |change|, sum |d|).
+    """Run one pass of coordinate descent over the model; return (sum |change|, sum |d|).
 
     On the pairs: inverse curvatures, slopes ``g`` of A - W, targets ``x`` = M + D and ``d`` = D,
-    which is kept beside x as its sum with M would be rounded.  U = D W is kept.  Row i of pairs
-    reads column i of U once; slopes of its pairs are then products with rows of W, ``inner`` small
-    passes settle the row among itself, and only the sum of its changes goes into U, along rows,
-    which lie in one piece in memory.
+    kept separately because its sum with M is rounded.  U = D W is kept.  Row i of pairs reads
+    column i of U once; slopes of its pairs are then products with rows of W, ``inner`` small passes
+    settle the row, and only the sum of its changes goes into U, along rows, which are contiguous.
     """
     m = len(W)
     kind = W.dtype
@@ -229,9 +233,9 @@ def sweep(W, inverted, g, x, d, U, l1, starts, columns, inner):  # type: ignore[
         for t in range(n):
             r[pairs[t]] = dots[t]
             moved[t] = 0
-        # What a step adds along row i itself is the same for all: one number keeps it.
+        # What a step adds along row i is the same for all pairs: one number holds it.
         along = zero
-        # Gathering costs more a number than running through; few pairs gather.
+        # Gathering costs more per number than a contiguous run; only few pairs gather.
         dense = 12 * n > m - i
         # Runs of whole vectors: what lies before i is scratch.
         low = max(m - 32 * ((m - i + 31) // 32), 0)
@@ -282,7 +286,7 @@ def sweep(W, inverted, g, x, d, U, l1, starts, columns, inner):  # type: ignore[
 
 @kernel
 def both_ways(starts, columns):  # type: ignore[no-untyped-def]
-    """The pairs i <= j as full rows of a symmetric matrix: where rows begin, columns, places."""
+    """Return the pairs i <= j as full rows of a symmetric matrix: row starts, columns, places."""
     m = len(starts) - 1
     begins = np.zeros(m + 1, np.int64)
     for i in range(m):
@@ -308,7 +312,7 @@ def both_ways(starts, columns):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def pairs_product(B, x, begins, others, places, U):  # type: ignore[no-untyped-def]
-    """U = X B for the symmetric X with values x on the pairs, given as full rows."""
+    """Compute U = X B for the symmetric X with values x on the pairs, given as full rows."""
     m = len(B)
     values = np.empty(m, x.dtype)
     for i in range(m):
@@ -322,7 +326,7 @@ def pairs_product(B, x, begins, others, places, U):  # type: ignore[no-untyped-d
 
 @kernel(fastmath=FAST)
 def between(B, U, starts, columns, y):  # type: ignore[no-untyped-def]
-    """y = values of B U on the pairs."""
+    """Write the values of B U on the pairs to y."""
     m = len(B)
     v = np.empty(m, B.dtype)
     for i in range(m):
@@ -333,7 +337,7 @@ def between(B, U, starts, columns, y):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath=FAST)
 def sparse_sandwich(M, begins, places, x, starts, columns, U, y):  # type: ignore[no-untyped-def]
-    """y = values of M X M on the pairs, through the non-zeros of M only.
+    """Write the values of M X M on the pairs to y, through the non-zeros of M only.
 
     ``places`` holds the columns of M's non-zeros row by row, ``begins`` where each row begins.
     """

@@ -1,10 +1,10 @@
-"""Many small blocks in one compiled loop: Newton's method as in ``newton``, without its overhead.
+"""Many small blocks in one compiled loop: Newton's method as in ``newton``, without its
+overhead.
 
-A block of a few variables is solved in microseconds; calling LAPACK and making arrays for each of
-thousands costs a hundred times that.  Here blocks lie one after another in flat arrays.  Every
-block gets its own certificate, the best dual point met and the gap it proves; a block that does not
-reach its tolerance here (or has no minimum) is left to the engines, which know more ways and go on
-from the M reached.
+A block of a few variables is solved in microseconds; calling LAPACK and allocating arrays for each
+of thousands costs a hundred times that.  Here blocks lie one after another in flat arrays.  Every
+block gets its own certificate.  A block that does not reach its tolerance here (or has no minimum)
+is left to the other methods, which continue from the M reached.
 """
 
 # mypy: disable-error-code="no-untyped-def, unused-ignore"
@@ -24,13 +24,13 @@ from likewise_methods.s3ml.solver.blocks import Assembly, Blocks, Proof, Whole, 
 from likewise_methods.s3ml.solver.compiled_newton import solve_block
 from likewise_methods.s3ml.solver.methods import Settings
 
-# Blocks up to this size are begun here; up to the other they come to an end here, if they can.
+# Blocks up to LARGEST are tried here; those up to SMALL get all the work they need.
 LARGEST, SMALL = 600, 64
 STEPS = 40
-# Of larger ones: the highest l1 to begin with, over the problem's, and pairs visited over m**2.  An
-# ill-conditioned block needs far more, and has better ways.
+# For larger ones: the highest l1 to begin with, over the problem's, and pairs visited over m**2.
+# Ill-conditioned blocks need far more; other methods suit them better.
 HIGHEST, VISITS = 4.0, 3.0
-# The same of small ones.
+# The same for small ones.
 ANY, MANY = 1e300, 30.0
 # Below this tolerance directions are computed in float64.
 FINE = 1e-5
@@ -40,7 +40,7 @@ USUAL = 2.0**30
 
 @kernel
 def take_dense(S, variables, sizes, places, A):
-    """The blocks of a dense S, symmetric to the bit, one after another."""
+    """Copy the blocks of a dense S, exactly symmetric, one after another."""
     top = 0
     for b in range(len(sizes)):
         m, at = sizes[b], places[b]
@@ -53,7 +53,7 @@ def take_dense(S, variables, sizes, places, A):
 
 @kernel
 def take_sparse(begins, columns, values, variables, sizes, places, number, A):
-    """The same of a CSR S; ``number`` is -1 for every variable, before and after."""
+    """Copy the blocks of a CSR S; ``number`` is -1 for every variable, before and after."""
     top = 0
     for b in range(len(sizes)):
         m, at = sizes[b], places[b]
@@ -73,10 +73,10 @@ def take_sparse(begins, columns, values, variables, sizes, places, number, A):
 
 @kernel
 def solve_small(A, sizes, places, others, l1, on_diagonal, tol, most, M, Z, zero, results):
-    """Every block by Newton's method until its gap is at most ``tol`` a variable.
+    """Solve every block by Newton's method until its gap is at most ``tol`` per variable.
 
     Where entries are very small or very large a block is solved in a unit of its own, a power of
-    two, as engines do it.  ``zero`` has the precision of directions; ``results`` are F, gap, steps.
+    two.  ``zero`` has the precision of directions; ``results`` are F, gap, steps.
     """
     largest = 0
     for b in range(len(sizes)):
@@ -127,7 +127,7 @@ def solve_small(A, sizes, places, others, l1, on_diagonal, tol, most, M, Z, zero
 
 @kernel
 def put_dense(variables, sizes, places, solved, packed, target):
-    """The solved blocks into a matrix of zeros."""
+    """Write the solved blocks into a matrix of zeros."""
     top = 0
     for b in range(len(sizes)):
         m, at = sizes[b], places[b]
@@ -141,7 +141,7 @@ def put_dense(variables, sizes, places, solved, packed, target):
 
 @kernel
 def entries(variables, sizes, places, solved, packed, rows, columns, values):
-    """The non-zeros of the solved blocks with the variables they belong to; how many."""
+    """Write the non-zeros of the solved blocks with their variables; return how many."""
     top = n = 0
     for b in range(len(sizes)):
         m, at = sizes[b], places[b]
@@ -162,7 +162,7 @@ def entries(variables, sizes, places, solved, packed, rows, columns, values):
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Matrices of blocks one after another, and which of them count."""
+    """Matrices of blocks one after another, and which of them are solved."""
 
     blocks: Blocks
     places: Whole
@@ -170,7 +170,7 @@ class Packed:
     values: Floats
 
     def enter(self, made: Assembly) -> None:
-        """Add those that count."""
+        """Add the solved ones."""
         variables, sizes = self.blocks.variables, self.blocks.sizes
         if made.dense is not None:
             put_dense(variables, sizes, self.places, self.solved, self.values, made.dense)
@@ -181,14 +181,14 @@ class Packed:
         made.entries(rows[:n], columns[:n], values[:n])
 
     def of_block(self, b: int) -> Floats:
-        """The matrix of one block, whether it counts or not."""
+        """Return the matrix of one block, solved or not."""
         m, at = int(self.blocks.sizes[b]), int(self.places[b])
         return self.values[at : at + m * m].reshape(m, m)
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What was found: precisions, dual points, and sums over the solved blocks."""
+    """The result: precisions, dual points, and sums over the solved blocks."""
 
     M: Packed
     Z: Packed
@@ -198,7 +198,7 @@ class Batch:
     n_iter: int
 
     def unsolved(self) -> Iterator[tuple[Whole, Floats | None]]:
-        """Blocks left to others, each with the M reached, if one was."""
+        """Yield the unsolved blocks, each with the M reached, if any."""
         if self.M.solved.all():
             return
         for b, block in enumerate(self.M.blocks):
@@ -206,7 +206,7 @@ class Batch:
                 yield block, self.M.of_block(b) if self.begun[b] else None
 
     def add_to(self, made: Assembly, proof: Proof) -> None:
-        """Enter the solved blocks."""
+        """Add the solved blocks."""
         self.M.enter(made)
         proof.packed(self.Z)
 
@@ -214,9 +214,9 @@ class Batch:
 def solve_batch(
     S: Any, blocks: Blocks, others: NDArray[np.bool_], settings: Settings, place: Whole
 ) -> Batch:
-    """All these blocks at once but the ``others``, which are left unsolved.
+    """Solve all these blocks but the ``others``, which stay unsolved.
 
-    ``place`` has -1 for each variable and has it again afterwards.
+    ``place`` is -1 for each variable, before and after.
     """
     squares = blocks.sizes**2
     places, total = np.cumsum(squares) - squares, int(squares.sum())

@@ -1,9 +1,9 @@
 """Sparse inverse covariance: min over M > 0 of -logdet M + <S, M> + l1 sum |M_ij| (S3ML).
 
-S is first taken apart into the connected blocks of |S_ij| > l1, which are solved on their own:
-those of one and two variables in closed form, small ones in one compiled loop (``small``), the
-others by a second-order active-set method (``newton``) or by alternating linearisation
-(``alternating``).  Every answer carries its duality gap.
+S is split into the connected blocks of |S_ij| > l1, which are solved separately: those of one and
+two variables in closed form, small ones in one compiled loop (``small_blocks``), others by a
+second-order active-set method (``newton``) or alternating linearisation (``alternating``).  Every
+result has a duality gap.
 """
 
 from __future__ import annotations
@@ -39,22 +39,21 @@ from likewise_methods.s3ml.solver.newton import solve_newton
 from likewise_methods.s3ml.solver.small_blocks import LARGEST, solve_batch
 from likewise_methods.validation import number, one_of, truth, whole
 
-# Engines multiply entries with each other, some of them in float32: beyond this they would leave
-# its range.
+# Entries are multiplied with each other, some in float32: beyond this they would leave its range.
 _USUAL = 2.0**30
 
 
 @dataclass(frozen=True, eq=False)
 class SparseInverse:
-    """The minimiser and what is known about it.
+    """The minimiser, its certificate, and a report.
 
     Attributes
     ----------
     precision : array or CSR matrix of shape (m, m)
         The minimiser, with exact zeros; CSR where S was sparse.
     gap : float
-        Bounds F(precision) - min F from above (a dual feasible point in float64; infinite if none
-        was found).
+        Bounds F(precision) - min F from above, by a dual feasible point in float64; infinite if
+        none was found.
     n_iter : int
         The largest number of steps any block took.
     converged : bool
@@ -62,17 +61,17 @@ class SparseInverse:
     objective : float
         F(precision).
     own_gap : float
-        The gap of the smoothed problem where that was asked for, else the same as ``gap``.
+        The gap of the smoothed problem with ``smoothing``, else the same as ``gap``.
     blocks : int
-        How many blocks S was taken apart into.
+        How many blocks S was split into.
     largest_block : int
-        The size of the largest.
+        The size of the largest block.
     proof : Proof
-        The dual point block by block; ``covariance`` is all of it.
+        The dual point block by block; ``covariance`` assembles it.
 
     See Also
     --------
-    sparse_inverse_covariance : the solver that gives it.
+    sparse_inverse_covariance : the solver that returns it.
     """
 
     precision: Any = field(repr=False)
@@ -87,12 +86,12 @@ class SparseInverse:
 
     @property
     def covariance(self) -> Any:
-        """Z, the dual feasible point that ``gap`` is proved by, in the form of ``precision``.
+        """Z, the dual feasible point that proves ``gap``, in the form of ``precision``.
 
         It is positive definite, no entry is farther than l1 from S (on the diagonal: exactly S_ii,
-        plus l1 where that is penalised), and F(precision) - logdet Z - m is the gap: whoever doubts
-        it can compute it again.  At the optimum it is the inverse of ``precision``.  None where no
-        such point was found (``gap`` is infinite then).
+        plus l1 if that is penalised), and F(precision) - logdet Z - m is the gap, so the gap can be
+        checked.  At the optimum it is the inverse of ``precision``.  None if no such point was
+        found (``gap`` is then infinite).
         """
         return self.proof.whole()
 
@@ -119,17 +118,17 @@ def sparse_inverse_covariance(
     penalise_diagonal : bool, default=True
         Whether M_ii are part of the sum.
     tol : float, default=1e-6
-        It ends at a duality gap of ``tol`` times m; use 1e-6 or less where zeros matter.
+        Stop at a duality gap of ``tol`` times m; use 1e-6 or less where zeros matter.
     method : {"auto", "alm", "newton"}, default="auto"
         "newton" is of second order, for sparse answers; "alm" is alternating linearisation; "auto"
         chooses for each block.
     smoothing : float, default=0.0
-        Above zero it asks for the paper's smoothed penalty: alternating linearisation on all of S,
-        entries within smoothing * l1 set to zero in the end.
+        Above zero, use the paper's smoothed penalty: alternating linearisation on all of S; entries
+        within smoothing * l1 become zero at the end.
     start : array or sparse matrix of shape (m, m), optional
-        A precision to begin with; where a block of it is not positive definite it is ignored.
+        A precision to start from; blocks of it that are not positive definite are ignored.
     max_iter : int, optional
-        Ends (a block) what does not converge; 2000 by default.
+        The largest number of steps of a block; by default 2000.
 
     Returns
     -------
@@ -139,7 +138,7 @@ def sparse_inverse_covariance(
     Raises
     ------
     UnboundedProblem
-        Where no minimum exists.
+        If no minimum exists.
 
     Examples
     --------
@@ -152,7 +151,7 @@ def sparse_inverse_covariance(
 
     See Also
     --------
-    likewise_methods.s3ml.S3ML : the metric that is learned by it.
+    likewise_methods.s3ml.S3ML : learns a metric with it.
     UnboundedProblem : what is raised where no minimum exists.
 
     References
@@ -168,7 +167,7 @@ def sparse_inverse_covariance(
     scanned = scan(S, settings.l1)
     check_scanned(S, scanned)
     if settings.smoothing > 0.0:
-        # The smoothed penalty is flat at zero: it holds no block apart, so all of S is one.
+        # The smoothed penalty is flat at zero and separates no blocks, so all of S is one.
         scanned = replace(scanned, labels=np.zeros_like(scanned.labels))
     diagonal = np.asarray(S.diagonal(), np.float64)
     refuse_diagonal(diagonal + settings.on_diagonal, settings.penalise_diagonal)
@@ -197,7 +196,7 @@ def _by_blocks(
     left: Any = ((block, None) for block in rest)
     if METHODS[settings.method].batched and settings.l1 > 0.0 and closed:
         small = rest.between(3, LARGEST)
-        # Where there is a start an engine goes on from it.
+        # Blocks with a start are left to the other methods, which continue from it.
         begun = np.zeros(len(small), bool)
         if start is not None:
             begun[:] = [_part(start, block, place) is not None for block in small]
@@ -223,7 +222,7 @@ def _by_blocks(
 def _pairs(
     S: Any, diagonal: Floats, pairs: Any, settings: Settings, made: Assembly, proof: Proof
 ) -> float:
-    """Blocks of two, all at once; gives their part of the objective."""
+    """Solve all blocks of two; return their part of the objective."""
     i, j = pairs.T
     off = 0.5 * (np.asarray(S[i, j]) + np.asarray(S[j, i])).ravel()
     first, second = diagonal[i] + settings.on_diagonal, diagonal[j] + settings.on_diagonal
@@ -238,7 +237,7 @@ def _pairs(
 
 
 def _part(start: Any, block: Any, place: Any) -> Floats | None:
-    """The block's part of the start, if it can serve as one."""
+    """Return the block's part of the start, if it is positive definite."""
     if start is None:
         return None
     part = take_block(start, block, place)
@@ -246,15 +245,15 @@ def _part(start: Any, block: Any, place: Any) -> Floats | None:
 
 
 def _solve(S: Floats, settings: Settings, start: Floats | None) -> Solution:
-    """One block, in a unit of its own where its entries are very small or very large.
+    """Solve one block, in a unit of its own if its entries are very small or very large.
 
-    F(M / c) for c S and c l1 is F(M) for S and l1, plus m log c; and a power of two rounds nothing.
+    F(M / c) for c S and c l1 is F(M) for S and l1, plus m log c; a power of two rounds nothing.
     """
     largest = float(np.abs(S).max() + settings.l1)
     if 1.0 / _USUAL <= largest <= _USUAL:
         return _solve_usual(S, settings, start)
     if settings.smoothing > 0.0:
-        # The smoothed penalty has a length of its own, which such a change of units would change.
+        # The smoothed penalty has a unit of its own, which this would change.
         raise InvalidInput(
             f"entries of S (and l1) are up to {largest:g}, too far from 1 for smoothing; multiply "
             "S and l1 by a constant, or leave smoothing at 0"
@@ -279,37 +278,36 @@ def _solve(S: Floats, settings: Settings, start: Floats | None) -> Solution:
 
 
 def _solve_usual(S: Floats, settings: Settings, start: Floats | None) -> Solution:
-    """One block by the engine asked for."""
+    """Solve one block with the method asked for."""
     problem = Problem(S, settings.l1, settings.penalise_diagonal)
     tol, most = settings.tol, settings.max_iter
     if problem.l1 == 0.0:
         return plain_inverse(problem)
-    engine = METHODS[settings.method]
-    if engine.batched and start is None and problem.tree is not None:
-        # Newton's steps end in a proof that a minimum exists, or that none does.
-        found = engine.run(problem, tol, most, 0.0, None)
+    method = METHODS[settings.method]
+    if method.batched and start is None and problem.tree is not None:
+        # Newton's steps end in a proof that a minimum exists, or does not.
+        found = method.run(problem, tol, most, 0.0, None)
         if found.Z is not None:
             return found
     known = feasible_at_once(problem)
     if known is None:
         refuse_plainly_unbounded(problem)
         start = solve_newton(problem, np.inf, most, start).M
-    found = engine.run(problem, tol, most, settings.smoothing, start)
+    found = method.run(problem, tol, most, settings.smoothing, start)
     if found.Z is not None or known is None:
         return found
-    # An engine that was stopped early: a poor bound is better than none.
+    # The method stopped early: a poor bound is better than none.
     dual = problem.dual_value(known)
     return replace(found, dual=dual, Z=known, own_gap=min(found.own_gap, found.value - dual))
 
 
 MAX_ITER = 2000
-# Covariances computed in float32 or by blocks are symmetric to about this share; beyond it, S is
-# something else.
+# Covariances computed in float32 or by blocks are symmetric to about this share.
 ASYMMETRY = 1e-6
 
 
 def as_matrix(S: Any, name: str = "S") -> Any:
-    """S as a float64 array in C order, or as CSR."""
+    """Return S as a float64 array in C order, or as CSR."""
     if not is_sparse(S):
         S = np.asarray(S)
     if S.dtype.kind not in "fiub":
@@ -327,7 +325,7 @@ def as_matrix(S: Any, name: str = "S") -> Any:
 
 
 def as_start(start: Any, shape: tuple[int, int]) -> Any:
-    """A precision to begin with."""
+    """Return the checked precision to start from."""
     found = as_matrix(start, "start")
     if found.shape != shape:
         raise InvalidInput(f"start has shape {found.shape}; {shape} expected, as S has")
@@ -337,7 +335,7 @@ def as_start(start: Any, shape: tuple[int, int]) -> Any:
 
 
 def check_scanned(S: Any, scanned: BlockScan) -> None:
-    """Refuse what is no symmetric finite matrix."""
+    """Refuse a matrix that is not symmetric or not finite."""
     if not scanned.finite:
         values = S.tocoo() if is_sparse(S) else None
         if values is not None:
@@ -359,17 +357,17 @@ def check_scanned(S: Any, scanned: BlockScan) -> None:
 def as_settings(
     l1: Any, penalise_diagonal: Any, tol: Any, method: Any, smoothing: Any, max_iter: Any
 ) -> Settings:
-    """All options checked."""
+    """Return the checked options."""
     truth(penalise_diagonal, "penalise_diagonal")
     one_of(method, "method", tuple(METHODS))
     smooth = number(smoothing, "smoothing", least=0)
     if smooth > 0.0:
-        engine = METHODS[method].smoothed
-        if engine is None:
+        smoothed = METHODS[method].smoothed
+        if smoothed is None:
             raise InvalidInput(
                 f'smoothing is for method "alm": "{method}" solves the exact problem'
             )
-        method = engine
+        method = smoothed
     most = MAX_ITER if max_iter is None else whole(max_iter, "max_iter")
     return Settings(
         number(l1, "l1", least=0), bool(penalise_diagonal), number(tol, "tol", above=0), method,
@@ -378,13 +376,17 @@ def as_settings(
 
 
 def toward_zero(off: Floats, l1: float) -> Floats:
-    """The number nearest to zero in the box around an entry."""
+    """Return the number nearest to zero in the box around an entry."""
     return np.asarray(np.sign(off) * np.maximum(np.abs(off) - l1, 0.0))
 
 
 def twos(first: Floats, second: Floats, off: Floats, l1: float) -> tuple[Floats, Floats, Floats]:
-    """M_11, M_22, M_12 for diagonals of A and |off| > l1; ``toward_zero`` gives Z_12."""
-    # In units of the larger diagonal entry, a power of two: products of entries stay in range.
+    """Return M_11, M_22, M_12 for diagonals of A and |off| > l1; ``toward_zero`` gives Z_12.
+
+    The best Z has the largest diagonal the box allows and the off-diagonal entry nearest to zero; M
+    is its inverse.
+    """
+    # In units of about the larger diagonal entry (a power of two), so that products stay in range.
     unit = np.ldexp(1.0, np.frexp(np.maximum(first, second))[1] - 1)
     a, b, z = first / unit, second / unit, toward_zero(off, l1) / unit
     det = a * b - z * z
@@ -399,7 +401,7 @@ def twos(first: Floats, second: Floats, off: Floats, l1: float) -> tuple[Floats,
 
 
 def plain_inverse(problem: Problem) -> Solution:
-    """The minimum without a penalty: M = S^-1."""
+    """Return the minimum without a penalty: M = S^-1."""
     factor = cholesky(problem.S)
     if factor is None:
         raise UnboundedProblem(
