@@ -62,7 +62,7 @@ def test_answers_wait_and_are_taken_in(built: Likewise) -> None:
     assert "default took in 3 answers of Ann" in taken
     assert "No answers wait." in built("comparisons", "waiting").stdout
     assert "took in 3 answers of Ann" in built("log").stdout
-    assert "no answers wait" in built.refused("comparisons", "take-in")
+    assert "no pending answers" in built.refused("comparisons", "take-in")
     built("profile", "rollback", 0)
     assert built.json("search", 1)["hits"] == before
     assert "more are needed" in built("profile", "show", "ann-answers").stdout

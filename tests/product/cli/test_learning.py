@@ -73,7 +73,7 @@ def test_judge_then_undo(here: Here) -> None:
     assert here.json(*search)["hits"] == before
     kinds = [(line["kind"], line["stands"]) for line in here.json("log", "--profile", "mine")]
     assert kinds == [("judge", False), ("undo", True)]
-    assert "does not stand" in here.refused("undo", said["number"], "--profile", "mine")
+    assert "not in effect" in here.refused("undo", said["number"], "--profile", "mine")
     assert "no judgement to take back" in here.refused("undo", "--profile", "mine")
 
 

@@ -541,7 +541,7 @@ def test_two_processes_judge_at_the_same_time(col: Collection) -> None:
         other.undo()
         assert col.log.entries()[-1].kind == "undo"
         assert same(all_weights(col), all_weights(third))
-        with pytest.raises(CollectionError, match="does not stand"):
+        with pytest.raises(CollectionError, match="not in effect"):
             col.undo(24)
 
 
@@ -1098,7 +1098,7 @@ def test_judgements_that_are_refused(col: Collection, tmp_path: Path) -> None:
 def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
     with pytest.raises(CollectionError, match="no judgement to take back"):
         col.undo()
-    with pytest.raises(CollectionError, match="does not stand"):
+    with pytest.raises(CollectionError, match="not in effect"):
         col.undo(1)
     with pytest.raises(CollectionError, match="no version 1"):
         col.profiles.roll_back(1)
@@ -1107,7 +1107,7 @@ def test_undo_and_roll_back_that_are_refused(col: Collection) -> None:
     col.judge(1, [2], [3], profile="other")
     assert col.undo(np.int64(1)) == 1
     revision = store_of(col).revision
-    for judgement, text in ((1, "does not stand"), (2, "does not stand"), (3, "does not stand")):
+    for judgement, text in ((1, "not in effect"), (2, "not in effect"), (3, "not in effect")):
         with pytest.raises(CollectionError, match=text):
             col.undo(judgement)
     for bad in (True, "1", 1.5, -1):

@@ -84,7 +84,7 @@ def test_undo_takes_a_judgement_or_its_number(col: Collection) -> None:  # noqa:
     assert col.undo(mine) == mine.number
     assert col.undo(other.number) == other.number
     assert [line.stands for line in col.log.entries("taste")] == [False, True]
-    with pytest.raises(CollectionError, match="does not stand"):
+    with pytest.raises(CollectionError, match="not in effect"):
         col.undo(mine)
 
 

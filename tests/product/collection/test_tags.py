@@ -103,9 +103,9 @@ def test_undo_is_as_if_never_said(col: Collection) -> None:
     assert col.tags.of(1) == []
     assert col.tags.undo(first) == first
     assert col.tags.sources(1) == before
-    with pytest.raises(CollectionError, match="nothing was said"):
+    with pytest.raises(CollectionError, match="no change of tags"):
         col.tags.undo()
-    with pytest.raises(CollectionError, match="no word about tags"):
+    with pytest.raises(CollectionError, match="no change of tags in effect"):
         col.tags.undo(first)
     said = [(line.kind, line.stands) for line in col.tags.log()]
     assert said == [("reject", False), ("accept", False), ("withdraw", True), ("withdraw", True)]

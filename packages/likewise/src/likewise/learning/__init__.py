@@ -1,1 +1,1 @@
-"""The loop: judgements, undo, profiles, lessons, and what they do to the lists."""
+"""Learn from what people say: the log, profiles, comparisons, metrics and maps."""

@@ -33,7 +33,7 @@ _RULE = hashlib.blake2b(
     repr((profile_learner().get_params(), JUDGEMENT_REACH, SESSION_REACH, LIMIT)).encode(),
     digest_size=16,
 ).digest()
-LESSONS = (JUDGE, COMPARE, WEIGHTS)
+LEARNED_KINDS = (JUDGE, COMPARE, WEIGHTS)
 """Kinds of lines that are learned from; the others change which of these count."""
 
 
@@ -117,7 +117,7 @@ class History:
         self._take_backs |= {entry.number for entry in new if entry.kind == TAKE_BACK}
         queries: set[int] = set()
         for entry in new:
-            if entry.kind in LESSONS:
+            if entry.kind in LEARNED_KINDS:
                 queries.add(self._add_item(item_of(entry)))
             elif entry.kind == UNDO and entry.body["judgement"] not in self._take_backs:
                 queries.add(self._remove_item(entry.body["judgement"]))
@@ -295,7 +295,7 @@ def active_items(
     undone = {entry.body["judgement"] for entry in valid if entry.kind == UNDO}
     found = {item.number: item for item in inherited}
     for entry in reversed(valid):
-        if entry.kind in LESSONS:
+        if entry.kind in LEARNED_KINDS:
             found[entry.number] = item_of(entry)
         elif entry.kind == UNDO:
             found.pop(entry.body["judgement"], None)

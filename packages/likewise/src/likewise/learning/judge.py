@@ -151,7 +151,7 @@ def undo(store: Store, states: ProfileStates, profile: str, judgement: int | Non
             )
         if not history.stands(number):
             raise CollectionError(
-                f"judgement {number} does not stand in profile {profile!r}; see the log"
+                f"judgement {number} is not in effect in profile {profile!r}; see the log"
             )
         append_line(c, store, profile, UNDO, {"judgement": number})
     states.fold_in_use(profile)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from likewise.catalog import log_tables
 from likewise.catalog.store import Store, Transaction
 from likewise.errors import InvalidInput
-from likewise.learning.history import COMPARE, JUDGE, LESSONS, SESSION_GAP, TAKE_BACK, UNDO
+from likewise.learning.history import COMPARE, JUDGE, LEARNED_KINDS, SESSION_GAP, TAKE_BACK, UNDO
 from likewise.search.similarities import DEFAULT, resolve_profile
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Log:
             made.append(
                 LogLine(
                     entry.number, entry.profile, entry.kind, entry.made, entry.session,
-                    entry.number in active if entry.kind in LESSONS else stands,
+                    entry.number in active if entry.kind in LEARNED_KINDS else stands,
                     here.get(body["query"]) if judged else None,
                     tuple(here[s] for s in body.get("liked", ()) if s in here),
                     tuple(here[s] for s in body.get("disliked", ()) if s in here),

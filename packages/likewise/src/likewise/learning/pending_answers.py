@@ -103,7 +103,7 @@ def apply_pending(
         ]
         if not found:
             whose = "" if answers is None else f" in {answers!r}"
-            raise CollectionError(f"no answers wait for profile {into!r}{whose}")
+            raise CollectionError(f"profile {into!r} has no pending answers{whose}")
         for one in found:
             body = {
                 "profile": one.profile,

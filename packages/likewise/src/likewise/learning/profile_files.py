@@ -142,7 +142,7 @@ def _read_pairs(
         )
     found = ImportedPairs(arrays[f"{space.name}/rows"], arrays[f"{space.name}/counts"])
     if not found.is_usable(source.width):
-        raise DamagedFile(f"{path}: its lessons for space {space.name!r} cannot be used")
+        raise DamagedFile(f"{path}: its training pairs for space {space.name!r} cannot be used")
     return found
 
 

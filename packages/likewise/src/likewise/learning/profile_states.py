@@ -413,8 +413,8 @@ class ProfileStates:
                 self.fold_items(anew, space, history.items)
                 if not np.array_equal(anew.weights, used.state.weights):
                     raise DamagedCollection(
-                        f"profile {profile!r}: the log says otherwise than its checkpoints; "
-                        "drop them by refreshing the collection"
+                        f"profile {profile!r}: its checkpoints differ from its log; "
+                        "refresh the collection to delete them"
                     )
                 self.checkpoint(space, history, anew)
                 return
@@ -430,7 +430,7 @@ class ProfileStates:
             self._metrics.pop((profile, space.name), None)
             if keys(self.metric(profile, space)) != keys(used):
                 raise DamagedCollection(
-                    f"profile {profile!r}: the log says otherwise than what was in use"
+                    f"profile {profile!r}: what was in use differs from its log"
                 )
 
     # -- checkpoints ------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Shares:
             shares = self._load()
             left = [one for one in shares if one.name != name]
             if len(left) == len(shares):
-                raise UnknownName(f"nobody called {name!r} has a link")
+                raise UnknownName(f"there is no link for {name!r}")
             put_setting(c, _SHARES, _to_json(left))
 
     def revoke_all(self) -> int:

@@ -141,11 +141,11 @@ def learn_sparse(
             # The scale matters to later judgements: a word weighs 1 on average.
             weights = final.weights_[words] / max(final.weights_[words].mean(), 1e-300)
             outcome = SparseOutcome(
-                True, "agrees no less than the profile on lessons held out", n, agreement,
+                True, "agrees no less than the profile on held-out judgements", n, agreement,
                 agreement_before, len(words), space.width,
             )  # fmt: skip
             return outcome, ImportedWeights("zeros", words, weights)
-    reason = "no sparse weights agree as often as the profile on lessons held out"
+    reason = "no sparse weights agree as often as the profile on held-out judgements"
     return SparseOutcome(False, reason, n, agreement, agreement_before, 0, space.width), None
 
 

@@ -77,11 +77,10 @@ class TagRun:
 class Batch(NamedTuple):
     """Pictures to suggest tags for, with their rows and the tags not to suggest.
 
-    ``images`` have rows; ``without_row`` have none.  ``own`` are themselves evidence.
+    ``own`` are those that are themselves evidence.
     """
 
     images: list[int]
-    without_row: list[int]
     rows: Rows
     own: frozenset[int]
     known: list[frozenset[str]]
@@ -152,20 +151,11 @@ def suggest_for_all(
     def show() -> None:
         report(Progress("suggesting tags", result.pictures, len(todo)))
 
-    def gather(part: Sequence[int]) -> Batch:
-        wanted = [image for image in part if also_tagged or image not in evidence.tags]
-        return _gather_batch(views, evidence, wanted)
-
-    if workers == 0:
-        answers = _suggest_here(suggester, evidence, gather, todo, k, calibration.mix, show)
-    else:
-        answers = _send(views, suggester, evidence, gather, todo, k, calibration.mix, workers, show)
-    for last, batch, suggested in answers:
-        scored = dict.fromkeys(batch.without_row, ScoredTags())
-        scored |= dict(zip(batch.images, suggested, strict=True))
+    batches = _Batches(views, suggester, evidence, also_tagged, k, calibration.mix, todo, show)
+    for last, scored in batches.suggest_here() if workers == 0 else batches.send(workers):
         found = {
             image: [(tag, sure) for tag, s in tags if (sure := calibration.confidence(s)) >= above]
-            for image, tags in sorted(scored.items())
+            for image, tags in scored.items()
         }
         if dry_run:
             result.found |= {image: tags for image, tags in found.items() if tags}
@@ -189,72 +179,71 @@ def suggest_for_all(
     return result
 
 
-def _gather_batch(views: Views, evidence: Evidence, wanted: Sequence[int]) -> Batch:
-    images, rows = evidence.rows_of(views, wanted)
-    refused = tag_tables.refused_of_many(views.store, wanted)
-    known = [frozenset((*refused.get(i, ()), *evidence.tags.get(i, ()))) for i in images]
-    own = frozenset(images) & evidence.tags.keys()
-    return Batch(images, sorted(set(wanted) - set(images)), rows, own, known)
+SuggestedPart = tuple[int, dict[int, ScoredTags]]
+"""(last picture of a batch, tags of each of its pictures, none for those without a row)."""
 
 
-def _suggest_here(
-    suggester: Suggester,
-    evidence: Evidence,
-    gather: Callable[[Sequence[int]], Batch],
-    todo: list[int],
-    k: int,
-    mix: float,
-    show: Callable[[], None],
-) -> Iterator[tuple[int, Batch, list[ScoredTags]]]:
-    """Yield (last picture, batch, tags) of batch after batch, in this process."""
-    for part in parts(todo, BATCH):
-        show()
-        # The lock is held for one batch, so that other suggestions wait no longer than that.
-        with suggester.lock:
-            batch = gather(part)
-            found = suggest_best(evidence, batch, k, mix)
-        yield part[-1], batch, found
+class _Batches(NamedTuple):
+    """The batches of a run, and how to suggest tags for them."""
 
+    views: Views
+    suggester: Suggester
+    evidence: Evidence
+    also_tagged: bool
+    k: int
+    mix: float
+    todo: list[int]
+    show: Callable[[], None]
 
-def _send(
-    views: Views,
-    suggester: Suggester,
-    evidence: Evidence,
-    gather: Callable[[Sequence[int]], Batch],
-    todo: list[int],
-    k: int,
-    mix: float,
-    workers: Workers,
-    show: Callable[[], None],
-) -> Iterator[tuple[int, Batch, list[ScoredTags]]]:
-    """Yield what :func:`_suggest_here` does, computed by workers, in the order of the batches.
+    def suggest_here(self) -> Iterator[SuggestedPart]:
+        """Yield batch after batch, suggested in this process."""
+        for part in parts(self.todo, BATCH):
+            self.show()
+            # The lock is held for one batch, so that other suggestions wait no longer than that.
+            with self.suggester.lock:
+                wanted, batch = self._gather(part)
+                found = suggest_best(self.evidence, batch, self.k, self.mix)
+            yield (
+                part[-1],
+                dict.fromkeys(wanted, ScoredTags()) | dict(zip(batch.images, found, strict=True)),
+            )
 
-    The tagged pictures are those of the beginning.
-    """
-    sent: dict[int, tuple[int, Batch]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with suggester.lock:
-            evidence.save(folder / _FILE, views)
+    def send(self, workers: Workers) -> Iterator[SuggestedPart]:
+        """Yield batches in their order, suggested by workers from the evidence of the beginning."""
+        sent: dict[int, tuple[int, list[int], list[int]]] = {}
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            with self.suggester.lock:
+                self.evidence.save(folder / _FILE, self.views)
 
-        def tasks() -> Iterator[SuggestTask]:
-            for at, part in enumerate(parts(todo, BATCH)):
-                with suggester.lock:
-                    batch = gather(part)
-                sent[at] = part[-1], batch
-                yield SuggestTask(at, folder, batch, k, mix)
+            def tasks() -> Iterator[SuggestTask]:
+                for at, part in enumerate(parts(self.todo, BATCH)):
+                    with self.suggester.lock:
+                        wanted, batch = self._gather(part)
+                    sent[at] = part[-1], wanted, batch.images
+                    yield SuggestTask(at, folder, batch, self.k, self.mix)
 
-        done: dict[int, list[ScoredTags]] = {}
-        following = 0
-        for answer in run(
-            suggest_in_worker, tasks(), workers, no_suggestion, tick=show, seconds=SECONDS
-        ):
-            done[answer.number] = answer.found
-            while following in done:
-                last, batch = sent.pop(following)
-                show()
-                yield last, batch, done.pop(following)
-                following += 1
+            done: dict[int, list[ScoredTags]] = {}
+            following = 0
+            for answer in run(
+                suggest_in_worker, tasks(), workers, no_suggestion, tick=self.show, seconds=SECONDS
+            ):
+                done[answer.number] = answer.found
+                while following in done:
+                    last, wanted, images = sent.pop(following)
+                    found = zip(images, done.pop(following), strict=True)
+                    self.show()
+                    yield last, dict.fromkeys(wanted, ScoredTags()) | dict(found)
+                    following += 1
+
+    def _gather(self, part: Sequence[int]) -> tuple[list[int], Batch]:
+        """Return the pictures of a part that are wanted, and a batch of those with rows."""
+        tags = self.evidence.tags
+        wanted = [image for image in part if self.also_tagged or image not in tags]
+        images, rows = self.evidence.rows_of(self.views, wanted)
+        refused = tag_tables.refused_of_many(self.views.store, wanted)
+        known = [frozenset((*refused.get(i, ()), *tags.get(i, ()))) for i in images]
+        return wanted, Batch(images, rows, frozenset(images) & tags.keys(), known)
 
 
 def suggest_best(evidence: Evidence, batch: Batch, k: int, mix: float) -> list[ScoredTags]:
@@ -280,7 +269,7 @@ def no_suggestion(task: SuggestTask, failure: Failure) -> SuggestedBatch:
     """Stop the run: nothing is decoded here, so the failure is not due to these pictures."""
     raise CollectionError(
         f"the tags of {len(task.batch.images)} pictures could not be computed ({failure.kind}); "
-        "what was tagged is kept, and the same command goes on from there"
+        "what was tagged is kept; run the same command again to continue"
     )
 
 

@@ -104,10 +104,10 @@ def withdraw(store: Store, number: int | None) -> TagLine:
     with store.write(durable=True) as c:
         line = tag_tables.standing_line(store, number)
         if line is None and number is None:
-            raise CollectionError("nothing was said about tags that could be taken back")
+            raise CollectionError("there is no change of tags to undo")
         if line is None:
             raise CollectionError(
-                f"line {number} is no word about tags that stands; "
+                f"line {number} is no change of tags in effect; "
                 "'likewise library tags log' lists them"
             )
         withdraw_within(c, store, line)
@@ -224,5 +224,5 @@ def verify(store: Store) -> list[str]:
     """Return what is wrong with the tags, as sentences; empty when nothing is."""
     wrong = tag_tables.loose_tags(store)
     if tag_tables.words(store) != words_of_log(tag_tables.lines(store)):
-        wrong.append("what people said about tags is not what the log says")
+        wrong.append("the tags that people gave or rejected differ from the log")
     return wrong

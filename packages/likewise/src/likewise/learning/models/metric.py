@@ -37,11 +37,11 @@ STRENGTHS = (1.0, 3.0, 10.0)
 (8))."""
 L1 = 0.01
 _NOT_BETTER = (
-    "on queries held out no strength of the pairs is clearly right more often than the space alone"
+    "on held-out queries no weight of the pairs is clearly right more often than the space alone"
 )
 _UNTESTED = (
-    "nothing can be held out to test it, and pictures that were only passed over are too weak a "
-    "word to go by untested; judge another query, or say what is not alike"
+    "nothing can be held out to test it, and pictures that were only shown are too weak evidence; "
+    "judge another query, or dislike some pictures"
 )
 
 
