@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from benchmarks.readers.comparisons import read_triplets as read_triplets
     from benchmarks.readers.comparisons import read_zappos as read_zappos
     from benchmarks.readers.corel import read_corel1k as read_corel1k
+    from benchmarks.readers.flickr8k import read_flickr8k as read_flickr8k
     from benchmarks.readers.holidays import read_holidays as read_holidays
     from benchmarks.readers.ilsvrc import read_ilsvrc2010 as read_ilsvrc2010
     from benchmarks.readers.mulan import read_mulan as read_mulan
@@ -30,6 +31,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
             "read_zappos",
         ],
         "corel": ["read_corel1k"],
+        "flickr8k": ["read_flickr8k"],
         "holidays": ["read_holidays"],
         "ilsvrc": ["read_ilsvrc2010"],
         "mulan": ["read_mulan"],

@@ -58,6 +58,31 @@ class FeatureTable:
 
 
 @dataclass(frozen=True, eq=False)
+class CaptionedImages:
+    """Pictures with sentences that people wrote about them: Flickr8k.
+
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    paths : sequence of Path
+        The files.
+    captions : sequence of sequence of str
+        What was written about each.
+    split : sequence of str
+        The part each picture belongs to.
+    """
+
+    name: str
+    paths: Sequence[Path]
+    captions: Sequence[Sequence[str]]
+    split: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+
+@dataclass(frozen=True, eq=False)
 class Comparisons:
     """What people said: row (i, j, k) means "j is closer to i than k is".
 

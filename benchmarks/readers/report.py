@@ -14,11 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.readers.records import Comparisons, FeatureTable
+from benchmarks.readers.records import CaptionedImages, Comparisons, FeatureTable
 from likewise.errors import DatasetError
 from likewise_methods.evaluation.datasets import LabelledImages, RetrievalSet
 
-Record = LabelledImages | RetrievalSet | FeatureTable | Comparisons
+Record = CaptionedImages | LabelledImages | RetrievalSet | FeatureTable | Comparisons
 
 # Folder -> module and function below evaluation.readers.
 READERS = {
@@ -26,6 +26,7 @@ READERS = {
     "cifar10.tar.gz": ("folders", "read_folders"),
     "corel1k": ("corel", "read_corel1k"),
     "corel5k-mulan": ("mulan", "read_mulan"),
+    "flickr8k": ("flickr8k", "read_flickr8k"),
     "holidays": ("holidays", "read_holidays"),
     "ilsvrc2010": ("ilsvrc", "read_ilsvrc2010"),
     "material-appearance": ("comparisons", "read_material_appearance"),
@@ -99,6 +100,9 @@ def describe(record: Record) -> str:
     if isinstance(record, LabelledImages):
         text = f"{len(record):,} pictures in {len(record.classes)} classes"
         return text + _parts(record.split)
+    if isinstance(record, CaptionedImages):
+        captions = sum(map(len, record.captions))
+        return f"{len(record):,} pictures, {captions:,} captions" + _parts(record.split)
     if isinstance(record, RetrievalSet):
         present = sum(query.present for query in record.queries)
         text = f"{len(record):,} pictures, {len(record.queries)} queries ({present} present)"
