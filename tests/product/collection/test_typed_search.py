@@ -285,7 +285,7 @@ def test_what_is_no_text_is_refused(col: Collection, text: object) -> None:
 
 
 def test_nonsense_is_refused(col: Collection) -> None:
-    with pytest.raises(InvalidInput, match="nothing is asked"):
+    with pytest.raises(InvalidInput, match="the query is empty"):
         col.search()
     with pytest.raises(InvalidInput, match="without belongs to text"):
         col.search(1, without=["tag"])

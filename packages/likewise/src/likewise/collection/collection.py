@@ -74,8 +74,8 @@ class Collection:
     See Also
     --------
     Hit : one picture found.
-    Judgement : what a person said.
-    Suggestion : a tag a picture may deserve.
+    Judgement : pictures that are like a query or not.
+    Suggestion : a suggested tag.
 
     References
     ----------
@@ -143,7 +143,7 @@ class Collection:
 
     @part
     def describers(self) -> Describers:
-        """What is computed per picture besides rows, such as text in pictures."""
+        """What else is computed per picture, such as text in it."""
         from likewise.ingest.facts import Describers
 
         return Describers(self._store)

@@ -118,7 +118,7 @@ class Colours:
         k = whole(k, "k")
         asked = [parse_colour(one) for one in colours]
         if not 0 < len(asked) <= MAX_COLOURS:
-            raise InvalidInput(f"{len(asked)} colours are asked for; 1 to {MAX_COLOURS} expected")
+            raise InvalidInput(f"{len(asked)} colours in one search; 1 to {MAX_COLOURS} expected")
         allowed = self._store.matching(plain_where(where)) if where else None
         rows = self._update()
         rows = rows[rows["known"] > 0]

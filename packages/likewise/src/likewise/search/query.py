@@ -194,9 +194,7 @@ def _resolve_several(
     if region is not None:
         raise InvalidInput("several pictures have no region; search with one of them")
     if not 0 < len(queries) <= MAX_TOGETHER:
-        raise InvalidInput(
-            f"{len(queries)} pictures are asked about together; 1 to {MAX_TOGETHER} expected"
-        )
+        raise InvalidInput(f"{len(queries)} pictures in one query; 1 to {MAX_TOGETHER} expected")
     parts = tuple(resolve_query(store, one, None, pixels_of) for one in queries)
     if len(parts) == 1:
         return parts[0]

@@ -117,14 +117,14 @@ class Searcher:
         """Resolve a picture, typed words, or words with a picture."""
         if text is None:
             if query is None:
-                raise InvalidInput("nothing is asked; a picture or text expected")
+                raise InvalidInput("the query is empty; a picture or text expected")
             return self.resolve_query(query, region)
         clean = clean_text(text)
         if query is None:
             return ResolvedQuery(key=text_key(clean), text=clean)
         picture = self.resolve_query(query, region)
         if picture.key is None:
-            raise InvalidInput("words go beside a picture; a vector is none")
+            raise InvalidInput("words go with a picture; a vector is not one")
         return replace(picture, key=text_key(clean, picture.key), text=clean)
 
     def decode_with(self, pixels_of: PixelsOf) -> None:

@@ -31,35 +31,33 @@ _LONGEST_NAME = 40
 Units = Literal["words", "directions"]
 Verdict = Literal["unknown", "unclear", "better", "worse"]
 ENOUGH = 12
-"""Judgements that are tested before a share of right ones is shown: with fewer, the interval of a
-share is wider than half of all there is."""
+"""Tested judgements from which agreement is shown: with fewer its interval is wider than 0.5."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a learned similarity amounts to.
+    """How much a learned similarity has learned, and whether that helps.
 
-    A few clicks say nothing about how good a profile is: while judgements are ``needed``, figures
-    are for programs.  From then on ``interval`` holds the true agreement in 95 of 100 cases and
-    ``gain`` what learning adds to it; only where that excludes 0 does it help (or harm).
+    While more judgements are ``needed``, the figures are for programs.  Then ``interval`` contains
+    the true agreement in 95 of 100 cases, and ``gain`` what learning adds; learning helps or harms
+    only where that interval excludes 0.
 
     Attributes
     ----------
     judgements : int
-        That stand.
+        The number that count.
     agreement : float or None
-        The share that is right; None before the first.  Of *words* it is that of triplets before
-        they were learned (each judgement is a test, then a lesson).  Of *directions*, from judged
-        pairs: some judgements are each told by those about other queries alone, and it is the share
-        of their comparisons that come out right.
+        The share that is predicted right; None before the first.  For *words*: of triplets, before
+        they are learned.  For *directions*: of the comparisons in some judgements, each predicted
+        from judgements of other queries alone.
     agreement_plain : float or None
         The share without learning.
     changed, sparsity : float
         Shares of the units that differ from their start, and that are zero.
     space : str or None
-        What was learned in.
+        The space that is taught.
     triplets : int
-        How many were asked, of as many judgements as ``gains`` counts.
+        The number tested, in as many judgements as ``gains`` counts.
     units : {"words", "directions"}
         What is learned in ``space``, and so how it was tested.
     gains : Spread
@@ -82,24 +80,24 @@ class Figures:
 
     @property
     def needed(self) -> int:
-        """Judgements more before anything can be said about how good the profile is."""
+        """How many more judgements are needed to estimate the accuracy."""
         return max(0, ENOUGH - self.gains.n)
 
     @property
     def interval(self) -> Interval | None:
-        """Of ``agreement``; None while judgements are needed."""
+        """The interval of ``agreement``; None while judgements are needed."""
         if self.agreement is None or self.needed:
             return None
         return wilson(self.agreement, self.gains.n)
 
     @property
     def gain(self) -> Interval | None:
-        """Of what learning adds; None while judgements are needed."""
+        """The interval of what learning adds; None while judgements are needed."""
         return None if self.needed else mean_interval(self.gains)
 
     @property
     def verdict(self) -> Verdict:
-        """What may be claimed: ``better`` or ``worse`` only where the interval excludes 0."""
+        """``better`` or ``worse`` only where the interval of the gain excludes 0."""
         gain = self.gain
         if gain is None:
             return "unknown"
@@ -108,18 +106,18 @@ class Figures:
 
 @dataclass(frozen=True)
 class Similarity:
-    """A way to rank: the spaces it looks at, with their weights in the fusion.
+    """A way to rank: spaces, with their weights in the fusion.
 
     Attributes
     ----------
     name : str
-        What a search calls it by.
+        Its name in a search.
     spaces : mapping of str to float
         Weights of spaces.
     profile : str or None
-        Of a learned one.
+        The profile of a learned one.
     figures : Figures or None
-        Of its profile; filled in by ``Collection.similarities``.
+        Those of its profile; ``Collection.similarities`` fills them in.
     model : Model or None
         A metric or a map over its one space.
 

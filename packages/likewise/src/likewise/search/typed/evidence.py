@@ -39,7 +39,7 @@ LEVELS = {
     "facts": (2.8, 2.4),
     "suggested": (2.0, 1.8),
 }
-"""Score of a word in a field: found whole (or in another number), and by its beginning."""
+"""Score of a word in a field: found whole (in singular or plural), and by its beginning."""
 DATE = 3.0
 NEAR_TAG, NEAR_SUGGESTED, NEAR_LEAST = 1.5, 1.2, 0.6
 """Score of a tag that means the same as a word, accepted and suggested; and of one that only just
@@ -204,19 +204,19 @@ def _can_be_written(term: Term) -> bool:
 
 def _recheck(store: Store, field: str, term: Term, ids: Ids, ignored: frozenset[str]) -> Ids:
     """Keep the pictures that a field still finds without the values that are left out."""
-    said = word_index.written_about(store, ids.tolist())
+    texts = word_index.written_about(store, ids.tolist())
     place = SEARCHED.index(field)
     kept = [
         image
         for image in ids.tolist()
-        if image in said
-        and any(matches(term, name) for name in said[image][place] if name not in ignored)
+        if image in texts
+        and any(matches(term, name) for name in texts[image][place] if name not in ignored)
     ]
     return np.array(kept, np.int64)
 
 
 def matches(term: Term, name: str) -> bool:
-    """Return whether a name contains a typed word: whole, in another number, or as a beginning."""
+    """Return whether a name contains a typed word, its singular or plural, or it as a beginning."""
     held = _held(name)
     if any(f" {form} " in held for form in (term.folded, *other_numbers(term.folded))):
         return True
@@ -230,7 +230,7 @@ def _held(name: str) -> str:
 
 
 def reasons_written(
-    said: Written,
+    texts: Written,
     terms: Sequence[Term],
     near: Sequence[NearTag],
     dates: Mapping[str, bool],
@@ -251,13 +251,13 @@ def reasons_written(
             add(Reason("date", term.typed, term.typed))
         if not _can_be_written(term):
             continue
-        for field, names in zip(SEARCHED, said, strict=True):
+        for field, names in zip(SEARCHED, texts, strict=True):
             for name in names:
                 if matches(term, name):
                     add(Reason(KINDS[field], name, term.typed))
     literal = {one.value for one in found.values() if one.kind in ("tag", "suggested")}
     for one in near:
-        tagged = one.tag in (*said.tags, *said.suggested)
+        tagged = one.tag in (*texts.tags, *texts.suggested)
         if tagged and one.tag not in literal and not _is_ignored(ignored, one.tag):
             add(Reason("near", one.tag, one.typed))
     return list(found.values())

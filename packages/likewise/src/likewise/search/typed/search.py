@@ -34,8 +34,8 @@ MAX_LOOKS = 0.999
 UNSURE = "I do not understand these words well. Try simpler English words."
 """The hint where looks cannot be trusted."""
 CONVINCING = 1 / (1 + math.exp(-0.75))
-"""Looks from which a picture is said to look as meant: three quarters of a deviation above the
-collection, so that most of them are said to where half of the collection does."""
+"""Looks from which they are a reason: three quarters of a deviation above the collection, so that
+most pictures have it where half of the collection looks as meant."""
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -244,7 +244,7 @@ class _TypedSearch:
         images = list(images)
         if not images:
             return {}
-        said = word_index.written_about(self._store, images)
+        texts = word_index.written_about(self._store, images)
         dates = {
             term.typed: set(evidence.dated(self._store, term.span).tolist())
             for term in self._text.terms
@@ -262,9 +262,9 @@ class _TypedSearch:
             taken = {typed: image in ids for typed, ids in dates.items()}
             liked = image in self._feedback.own_liked
             why = [Reason("liked", self._text.text)] if liked else []
-            if image in said:
+            if image in texts:
                 why += evidence.reasons_written(
-                    said[image], self._text.terms, self._near, taken, self._ignored
+                    texts[image], self._text.terms, self._near, taken, self._ignored
                 )
             if image in self._convincing and names:
                 why.append(Reason("looks", ", ".join(names)))
