@@ -133,12 +133,10 @@ def search(
         assert one is not None
         if isinstance(one, int):
             _check_id(col, one)
-        if explain:
-            _check_explained(col, by)
         resolved = col.searcher.resolve_query(one, part)
+        explainer = col.searcher.explainer(one, by, part, resolved) if explain else None
         hits = col.search(resolved, k, by=by, where=wanted or None, above=above)
         asked = _describe_query(col, one, by, part, wanted)
-        explainer = col.searcher.explainer(one, by, part, resolved) if explain and hits else None
         answers = _answers(col, hits, explainer)
     if sheet is not None:
         _write(sheet, asked, answers)
@@ -304,17 +302,6 @@ def _tag(text: str) -> str:
     if not isinstance(plain, str) or not plain.strip():
         raise Usage(f"--where tag={text}: a tag expected")
     return " ".join(plain.split())
-
-
-def _check_explained(col: Collection, by: str) -> None:
-    """Refuse a similarity that compares pictures as a whole."""
-    from likewise.errors import NoPlaces
-
-    if col.similarities.explaining_space(by) is None:
-        raise NoPlaces(
-            f"{by!r} compares pictures as a whole and cannot show places; use --by look, deep or "
-            "words ('likewise admin spaces add' adds one)"
-        )
 
 
 def _describe_query(

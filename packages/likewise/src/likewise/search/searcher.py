@@ -151,8 +151,8 @@ class Searcher:
         space = explaining_space(open_spaces(self._store), similarity)
         if space is None:
             raise NoPlaces(
-                f"{by!r} has no places to explain by: it compares pictures as a whole; "
-                "--by look, deep or words has"
+                f"{by!r} has no places to explain by: it compares pictures as a whole; use --by "
+                "look, deep or words ('likewise admin spaces add' adds one)"
             )
         resolved = self.resolve_query(query, region) if resolved is None else resolved
         return Explainer(
