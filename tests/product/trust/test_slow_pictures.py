@@ -16,7 +16,7 @@ import pytest
 
 from likewise.collection import decoding
 from likewise.collection.collection import Collection
-from likewise.collection.decoding import LEFT, Decoders, NobodyWaits
+from likewise.collection.decoding import CLIENT_GONE, ClientGone, Decoders
 from likewise.errors import DecoderFailed
 from likewise.ingest import pool
 from tests.product.cli.process import Likewise, hear_ctrl_c
@@ -140,13 +140,13 @@ def test_pictures_are_shown_while_uploads_hang(client: Client, choking: None) ->
 
 def test_nothing_is_decoded_for_somebody_who_left(choking: None) -> None:
     left = threading.Event()
-    token = LEFT.set(left)
+    token = CLIENT_GONE.set(left)
     threading.Timer(0.3, left.set).start()
     try:
-        with pytest.raises(NobodyWaits):
+        with pytest.raises(ClientGone):
             Decoders(2).size(HANG)
     finally:
-        LEFT.reset(token)
+        CLIENT_GONE.reset(token)
 
 
 def test_five_regions_of_one_upload_wait_for_each_other(

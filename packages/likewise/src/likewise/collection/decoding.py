@@ -1,9 +1,8 @@
-"""Decoding apart from whoever asks: every picture in a worker, for a few seconds, a few at a time.
+"""Decode pictures for requests: each in a worker, for a few seconds, a few at a time.
 
-The one idea: whoever waits for a picture may wait in vain, and nobody else.  A decoder that hangs
-or crashes takes its worker along and becomes an error that says so; the picture is remembered, so
-that a page that shows it again does not pay again.  As many decode at once as there are places,
-and one place is kept for pictures of the collection, whatever is uploaded.
+A decoder that hangs or crashes ends its worker and becomes an error of its own request.  The
+failure is remembered, so that a page that shows the picture again does not pay again.  One of the
+places is kept for pictures of the collection, whatever is uploaded.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,21 +28,22 @@ from likewise.ingest.pool import Failure, picture_seconds, run
 from likewise.search.query import Region, decode_here
 
 SECONDS = 5.0
-"""Processor time a request may spend on a picture, at most."""
+"""Processor time of a request for a picture, at most."""
 STAY = 600.0
-"""Seconds a worker waits for the next picture: somebody looks at pictures one after another."""
+"""Seconds a worker waits for the next picture: people look at pictures one after another."""
 PATIENCE = 30.0
 """Seconds a request waits for its turn."""
 REMEMBERED = 1000
+"""Failures that are remembered, at most."""
 T = TypeVar("T")
 
 
-class NobodyWaits(LikewiseError):
-    """Whoever asked has left."""
+class ClientGone(LikewiseError):
+    """The client of a request has disconnected."""
 
 
-LEFT: ContextVar[threading.Event | None] = ContextVar("LEFT", default=None)
-"""Set once whoever asked has left: what is decoded for them is ended."""
+CLIENT_GONE: ContextVar[threading.Event | None] = ContextVar("CLIENT_GONE", default=None)
+"""Set once the client of a request has disconnected: what is decoded for it is ended."""
 
 
 class _Task(NamedTuple):
@@ -58,65 +58,59 @@ class Decoders:
 
     def __init__(self, most: int) -> None:
         self._all = threading.BoundedSemaphore(most)
-        self._strangers = threading.BoundedSemaphore(max(1, most - 1))
+        self._uploads = threading.BoundedSemaphore(max(1, most - 1))
         self._failed: OrderedDict[object, str] = OrderedDict()
         self._lock = threading.Lock()
 
     def pixels(
         self, source: Source, max_side: int | None, region: Region | None
     ) -> NDArray[np.uint8]:
-        """The pixels of a picture, or of a region of it; only these come back."""
-        return self._do(_pixels, _Task(_plain(source), max_side, region), stranger=True)
+        """Return the pixels of a picture, or of a region of it."""
+        return self._do(_pixels, _Task(_plain(source), max_side, region), is_upload=True)
 
     def small_copy(self, source: Source, side: int, quality: int = QUALITY) -> bytes:
-        """A JPEG of a picture, at most ``side`` on its longer side, without metadata.
-
-        Bytes come from outside: a file of the collection never waits for all of those.
-        """
-        plain = _plain(source)
-        return self._do(
-            _small_copy, _Task(plain, side, None, quality), stranger=isinstance(plain, bytes)
-        )
+        """Return a JPEG of a picture, at most ``side`` on its longer side, without metadata."""
+        return self._do(_small_copy, _Task(_plain(source), side, quality=quality))
 
     def thumbnail(self, source: Source, side: int) -> bytes:
-        """A small JPEG of a file of the collection, or of a larger thumbnail kept of it."""
-        return self._do(_small_copy, _Task(_plain(source), side, None, QUALITY), stranger=False)
+        """Return a small JPEG of a file of the collection, or of a larger thumbnail of it."""
+        return self._do(_small_copy, _Task(_plain(source), side), is_upload=False)
 
     def size(self, content: bytes) -> tuple[int, int]:
-        """Width and height of a picture that can be decoded."""
-        return self._do(_size, _Task(content, 64), stranger=True)
+        """Return width and height of a picture that can be decoded."""
+        return self._do(_size, _Task(content))
 
     def camera_facts(self, source: Source) -> CameraFacts:
-        """What the camera wrote into a file, read in a worker like everything of a file."""
-        plain = _plain(source)
-        return self._do(_camera_facts, _Task(plain), stranger=isinstance(plain, bytes))
+        """Return what the camera wrote into a file."""
+        return self._do(_camera_facts, _Task(_plain(source)))
+
+    def info(self, path: str | os.PathLike[str]) -> ImageInfo:
+        """Return the facts of a picture that was decoded in full."""
+        return self._do(_info, _Task(os.fspath(path)), is_upload=True)
 
     def warm_up(self) -> None:
         """Start a worker, so that the first picture need not wait for it."""
         with self._place(False):
-            for _ in run(_nothing, [0], 1, lambda *_: None, stay=STAY):
+            for _ in run(_decode_one_pixel, [0], 1, lambda *_: None, stay=STAY):
                 pass
 
-    def info(self, path: str | os.PathLike[str]) -> ImageInfo:
-        """What is known of a picture that was decoded in full."""
-        return self._do(_info, _Task(os.fspath(path)), stranger=True)
-
-    def _do(self, work: Callable[[_Task], T | LikewiseError], task: _Task, stranger: bool) -> T:
-        name = _name(task.source)
-        key = _key(task.source)
+    def _do(self, work: Callable[[_Task], T], task: _Task, *, is_upload: bool | None = None) -> T:
+        """Do work in a worker.  Uploads (by default: bytes) never take the last place."""
+        source = task.source
+        name = source if isinstance(source, str) else f"<{len(source)} bytes>"
+        key = _key(source)
         with self._lock:
             known = self._failed.get(key)
         if known is not None:
             raise DecoderFailed(name, known)
-        seconds = min(SECONDS, picture_seconds())
-        with self._place(stranger):
+        with self._place(isinstance(source, bytes) if is_upload is None else is_upload):
             (answer,) = run(
-                work,
-                [task],
+                _answer,
+                [(work, task)],
                 1,
                 lambda _, failure: failure,
-                tick=_stop_if_left,
-                seconds=seconds,
+                tick=_stop_if_gone,
+                seconds=min(SECONDS, picture_seconds()),
                 stay=STAY,
                 try_slow_again=False,
             )
@@ -129,41 +123,38 @@ class Decoders:
             raise DecoderFailed(name, str(answer))
         if isinstance(answer, LikewiseError):
             raise answer
-        return answer
+        made: T = answer
+        return made
 
     @contextmanager
-    def _place(self, stranger: bool) -> Iterator[None]:
+    def _place(self, is_upload: bool) -> Iterator[None]:
         with ExitStack() as held:
-            for places in (self._strangers, self._all) if stranger else (self._all,):
+            for places in (self._uploads, self._all) if is_upload else (self._all,):
                 if not places.acquire(timeout=PATIENCE):
                     raise CollectionBusy("too many pictures are being decoded; try again")
                 held.callback(places.release)
-            _stop_if_left()
+            _stop_if_gone()
             yield
 
 
 @lru_cache(maxsize=1)
 def decoders() -> Decoders:
-    """Those of this process, for a command that shows or checks pictures one after another."""
+    """Return those of this process, for a command that looks at pictures one after another."""
     return Decoders(2)
 
 
-def _stop_if_left() -> None:
-    left = LEFT.get()
-    if left is not None and left.is_set():
-        raise NobodyWaits("whoever asked has left")
+def _stop_if_gone() -> None:
+    gone = CLIENT_GONE.get()
+    if gone is not None and gone.is_set():
+        raise ClientGone("the client has disconnected")
 
 
 def _plain(source: Source) -> str | bytes:
     return bytes(source) if isinstance(source, bytes | bytearray) else os.fspath(source)
 
 
-def _name(source: str | bytes) -> str:
-    return source if isinstance(source, str) else f"<{len(source)} bytes>"
-
-
 def _key(source: str | bytes) -> object:
-    """What a failure is remembered for: these bytes, or the file as it is now."""
+    """Return what a failure is remembered for: these bytes, or the file as it is now."""
     if isinstance(source, bytes):
         return digest_of(source)
     try:
@@ -176,50 +167,44 @@ def _key(source: str | bytes) -> object:
 # -- in a worker ----------------------------------------------------------------------------------
 
 
-def _pixels(task: _Task) -> NDArray[np.uint8] | LikewiseError:
+def _answer(job: tuple[Callable[[_Task], Any], _Task]) -> Any:
+    """Do the work; an error of ours is an answer."""
+    work, task = job
     try:
-        return decode_here(task.source, task.max_side, task.region)
+        return work(task)
     except LikewiseError as error:
         return error
 
 
-def _small_copy(task: _Task) -> bytes | LikewiseError:
+def _pixels(task: _Task) -> NDArray[np.uint8]:
+    return decode_here(task.source, task.max_side, task.region)
+
+
+def _small_copy(task: _Task) -> bytes:
     assert task.max_side is not None
-    try:
-        return small_copy(task.source, task.max_side, task.quality)
-    except LikewiseError as error:
-        return error
+    return small_copy(task.source, task.max_side, task.quality)
 
 
-def _size(task: _Task) -> tuple[int, int] | LikewiseError:
-    try:
-        info = decode(task.source, max_side=task.max_side).info
-    except LikewiseError as error:
-        return error
+def _size(task: _Task) -> tuple[int, int]:
+    info = decode(task.source, max_side=64).info
     return info.width, info.height
 
 
-def _info(task: _Task) -> ImageInfo | LikewiseError:
-    try:
-        return decode(task.source).info
-    except LikewiseError as error:
-        return error
+def _info(task: _Task) -> ImageInfo:
+    return decode(task.source).info
 
 
-def _camera_facts(task: _Task) -> CameraFacts | LikewiseError:
-    try:
-        return read_camera_facts(task.source)
-    except LikewiseError as error:
-        return error
+def _camera_facts(task: _Task) -> CameraFacts:
+    return read_camera_facts(task.source)
 
 
-def _nothing(task: int) -> None:
-    decode(_DOT, max_side=task + 1)
+def _decode_one_pixel(task: int) -> None:
+    decode(_PIXEL, max_side=task + 1)
 
 
-_DOT = (
+_PIXEL = (
     b"BM:\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\4\0\0\0"
     + bytes(16)
     + bytes(4)
 )
-"""A picture of one pixel: whoever decodes it has loaded what decodes."""
+"""A picture of one pixel: decoding it loads the decoder."""

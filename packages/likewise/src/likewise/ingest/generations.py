@@ -1,4 +1,4 @@
-"""Generations: what a space has learned, built beside the live one and switched at once.
+"""Generations: what a space has learned, built next to the live one and switched at once.
 
 ``learn_generation`` asks a space to learn anew from the pictures, ``renew_idf`` only weighs its
 kept term counts again.  Both leave the old generation untouched until one transaction names the
@@ -154,14 +154,14 @@ def describe_all(
 
     done = 0
 
-    def tell() -> None:
+    def report_done() -> None:
         report(Progress(space.stage, done, len(pictures)))
 
     try:
-        for one in run(describe, tasks, workers, describe_failure, tick=tell):
+        for one in run(describe, tasks, workers, describe_failure, tick=report_done):
             batch.append(one)
             done += 1
-            tell()
+            report_done()
             if len(batch) >= _BATCH:
                 put()
     finally:
@@ -193,7 +193,7 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
 def switch_to(store: Store, coming: NextGeneration, report: Report) -> None:
     """The generation whose rows and files are written takes over: codes, segments, the switch."""
     space = coming.space
-    # Described before the transaction: nobody who judges shall wait for it.
+    # Described before the transaction: judgements made meanwhile do not wait for it.
     codes = make_codes(store, coming)
     with store.write() as c:
         carry_over(c, store, coming, {**codes, **make_codes(store, coming)})

@@ -21,7 +21,7 @@ from likewise.spaces.base import Recipe, Space
 from likewise.spaces.registry import find_kind, new_space, open_space, open_spaces, validate_recipe
 
 WITHOUT_NETWORK = ("words", "holistic")
-"""What a collection starts with where there is no network, or when somebody asks for all."""
+"""What a collection starts with where there is no network, or when all are asked for."""
 
 
 def first_recipes(
@@ -95,7 +95,7 @@ def create_space(
 
 
 def _try_out(planned: Space, workers: Workers | None) -> None:
-    """Use what somebody else made once, in a worker of this machine: it costs at most that."""
+    """Run code of others once, in a worker of this machine: at worst that worker ends."""
 
     def failed(_: Space, failure: pool.Failure) -> LikewiseError:
         return CannotDescribe(f"space {planned.name!r} cannot be tried out: a trial {failure}")
@@ -107,7 +107,7 @@ def _try_out(planned: Space, workers: Workers | None) -> None:
 
 
 def _trial(planned: Space) -> LikewiseError | None:
-    """In a worker; an error of ours is an answer, and told as what it is."""
+    """In a worker; an error of ours is an answer."""
     try:
         planned.try_out()
     except LikewiseError as error:

@@ -1,8 +1,8 @@
-"""Tasks that are done on another machine: what they need there, and by which names.
+"""Tasks for workers on other machines: the files they need there, and their paths.
 
-A worker of another machine sees the pictures, perhaps below another folder, and not the collection.
-So a task says which picture it reads and which files of the collection it needs; these are sent
-once, and the task is told where both are.  What comes back speaks of this machine again.
+Such a worker sees the pictures, perhaps below another folder, and not the collection.  So a task
+lists the picture it reads and the files of the collection it needs; these are sent once, and the
+task is rewritten to their paths there.  The answer is rewritten to the paths of this machine.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class RemotePaths(NamedTuple):
 
 @runtime_checkable
 class PortableTask(Protocol):
-    """A task that can be told where it is done; one that is not is sent as it is."""
+    """A task that can be rewritten to the paths of a worker; others are sent as they are."""
 
     def needs(self) -> Needs:
-        """What it reads, by the names of this machine."""
+        """Return what it reads, by the paths of this machine."""
 
     def at(self, there: RemotePaths) -> Self:
-        """The task as the worker must see it."""
+        """Return the task with the paths of the worker."""
 
     def bring_back(self, answer: Any) -> Any:
-        """The worker's answer in the names of this machine; called here, by the writer."""
+        """Return the answer with the paths of this machine; called here."""
 
 
 def path_map(given: Mapping[str, str]) -> PathMap:

@@ -1,4 +1,4 @@
-"""Surveys: what a space that learns may ask of the pictures there are, answered by workers."""
+"""Surveys: what a space that learns needs of the pictures, computed by workers."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ class PictureSurvey:
     def sample(
         self, space: Space, numbers: Sequence[int], stage: str, **options: Any
     ) -> list[tuple[int, Any]]:
-        """What the space finds in some pictures, in their order, whoever was first."""
+        """Return what the space finds in some pictures, in their order."""
         tasks = (SampleTask(i, self._paths[i], space, options) for i in numbers)
         found, done = [], 0
 
-        def tell() -> None:
+        def report_done() -> None:
             self.report(Progress(stage, done, len(numbers)))
 
-        for answer in run(take_sample, tasks, self._workers, _no_sample, tick=tell):
+        for answer in run(take_sample, tasks, self._workers, _no_sample, tick=report_done):
             done += 1
-            tell()
+            report_done()
             if answer[1] is not None:
                 found.append(answer)
         return sorted(found, key=lambda answer: answer[0])

@@ -1,7 +1,7 @@
 """A worker process: it listens, prepares once, and works on one task after another.
 
-Each task has a limit of processor time and of memory, which the system enforces: what exceeds one
-ends the process, and the pool (``pool.py``), which started it, knows which task that was.
+The system enforces a limit of processor time and of memory for each task.  What exceeds it ends the
+process; the pool (``pool.py``) blames the task it was working on.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ LONGEST = 86_400.0
 
 
 def serve(connection: Connection, modules: tuple[str, ...]) -> None:
-    """One thread of arithmetic; one that listens, so that nobody ever waits to be heard."""
+    """Work on tasks until none has come for a while; a second thread listens meanwhile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import cv2
 
     cv2.setNumThreads(1)
-    _leave_no_core()
+    _write_no_core()
     _limit_memory()
     tasks: queue.SimpleQueue[tuple[Callable[[Any], Any], Any, float, float]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
     for name in modules:
-        with suppress(Exception):  # whoever needs it says so
+        with suppress(Exception):  # the task that needs it fails
             module, _, function = name.partition(":")
             found = importlib.import_module(module)
             if function:
@@ -54,24 +54,24 @@ def serve(connection: Connection, modules: tuple[str, ...]) -> None:
             _prepare(task)
             if not begun:
                 _settle()
-                _tell(connection, ("ready", None))
+                _send(connection, ("ready", None))
             begun.add(work)
         _limit_time(seconds)
         try:
             answer: tuple[str, Any] = "answer", work(task)
         except Exception as error:
-            # A fault of ours, told with its place: not every error survives being sent.
-            told = "".join(traceback.format_exception(error))
-            answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{told}")
-        _tell(connection, answer)
+            # A fault of ours, with its traceback: not every error survives being sent.
+            text = "".join(traceback.format_exception(error))
+            answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{text}")
+        _send(connection, answer)
 
 
 def _settle() -> None:
-    """Before the first task: what is loaded by now stays, and other threads are no help.
+    """Before the first task: freeze what is loaded, use one BLAS thread, silence decoders.
 
-    What goes wrong from now on is told to the parent, so decoders may have the standard error.
+    What goes wrong from now on is sent to the parent, so standard error is not needed.
     """
-    # Brings NumPy, which this process has by now and whoever hires early has not.
+    # Imports NumPy, which is not wanted before there is work.
     from likewise.images.jpegs import take_stderr
     from likewise_methods.blas_threads import libraries
 
@@ -83,23 +83,23 @@ def _settle() -> None:
 
 
 def _prepare(task: Any) -> None:
-    """Load what the first task needs, where it says what, on nobody's time.
+    """Load what the first task needs, where it has a ``prepare``, outside its time limit.
 
-    Where nothing can be kept kernels are compiled in every process: ten seconds that are no fault
-    of the picture.
+    Without a cache, kernels are compiled in every process: ten seconds that are no fault of the
+    picture.
     """
     prepare = getattr(task, "prepare", None)
     if prepare is not None:
         _limit_time(LONGEST)
-        with suppress(Exception):  # what is wrong the task says itself
+        with suppress(Exception):  # the task itself will fail
             prepare()
 
 
-def _tell(connection: Connection, answer: tuple[str, Any]) -> None:
+def _send(connection: Connection, answer: tuple[str, Any]) -> None:
     try:
         connection.send(answer)
     except OSError:
-        os._exit(1)  # the parent is gone: there is nobody to complain to either
+        os._exit(1)  # the parent is gone
 
 
 def _listen(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
@@ -107,12 +107,12 @@ def _listen(connection: Connection, tasks: queue.SimpleQueue[Any]) -> None:
         while True:
             tasks.put(connection.recv())
     except (EOFError, OSError):
-        # The parent is gone, in whatever way: so is the reason to work.
+        # The parent is gone.
         os._exit(1)
 
 
 def _limit_time(seconds: float) -> None:
-    """The system ends this process when the task takes more processor time than that."""
+    """Have the system end this process when the task takes more processor time."""
     try:
         import resource
     except ImportError:  # Windows: the parent looks at the clock
@@ -125,8 +125,8 @@ def _limit_time(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
 
 
-def _leave_no_core() -> None:
-    """A decoder that crashes must not write its memory, some hundred megabytes, to the disk."""
+def _write_no_core() -> None:
+    """Write no core file: a decoder that crashes holds some hundred megabytes."""
     try:
         import resource
     except ImportError:  # Windows writes none
@@ -135,14 +135,14 @@ def _leave_no_core() -> None:
 
 
 def _limit_memory() -> None:
-    """A picture that asks for more gets a MemoryError, and the machine keeps its memory."""
+    """Limit the memory of this process: a picture that needs more gets a MemoryError."""
     try:
         import resource
 
         with open("/proc/self/statm", encoding="ascii") as file:
             held = int(file.read().split()[0]) * resource.getpagesize()
     except (ImportError, OSError, ValueError):
-        return  # not a Linux: the decoder's own limits are all there is
+        return  # not Linux: only the decoder's own limits hold
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     wanted = held + MEMORY
     if hard == resource.RLIM_INFINITY or wanted < hard:

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from likewise.catalog.picture_marks import Marks
 from likewise.catalog.store import ImageRow
 from likewise.collection.collection import Collection
-from likewise.collection.decoding import LEFT, Decoders
+from likewise.collection.decoding import CLIENT_GONE, Decoders
 from likewise.collection.keys import AccessKey, hour
 from likewise.errors import InvalidInput, LikewiseError, UnknownPicture
 from likewise.plugins import ENGINES, SYNC, PluginError, points_of
@@ -318,7 +318,7 @@ async def _while_somebody_waits(
     """The answer of ``work`` in a thread; whatever it decodes is ended if the client leaves."""
     left = threading.Event()
     context = contextvars.copy_context()
-    context.run(LEFT.set, left)
+    context.run(CLIENT_GONE.set, left)
     future = asyncio.get_running_loop().run_in_executor(threads, context.run, work)
     try:
         while not future.done():

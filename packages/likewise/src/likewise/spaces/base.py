@@ -4,7 +4,7 @@ A kind of space is one class in one file.  It says how it describes a picture, w
 from the collection and when it has outgrown that, whether it can be made on this machine and what
 to do if not, how its rows are stored and compared, and what explains a hit.  Jobs, searches and
 checks ask these questions and never which kind it is.  ``registry.py`` finds the class of a recipe,
-in this package or in somebody else's (the entry point group ``likewise.spaces``).
+in this package or another one (the entry point group ``likewise.spaces``).
 
 An object belongs to one generation: ``files`` and ``width`` are what that has learned.  It travels
 to another process as its record in the catalog, and the registry there makes it again.
@@ -75,7 +75,7 @@ class Places(NamedTuple):
 
 
 class TextRow(NamedTuple):
-    """Typed words as a row of a space, and the names by which it can be told to people.
+    """Typed words as a row of a space, and the names that people see.
 
     ``unsure``: they are far from all that the space can tell apart.
     """
@@ -209,13 +209,13 @@ class Space(SpaceRow, ABC):
     has_own_text: ClassVar[bool] = False
     """Whether it reads text by a network of its own, and needs no text model."""
     tags_beside: ClassVar[str | None] = None
-    """The kind beside whose rows this one's stand when that suggests tags; None: beside none."""
+    """The kind whose rows this one's are joined to when that suggests tags; None: none."""
     duplicates_rank: ClassVar[int | None] = None
     """In which space near-duplicates are found when none is named: the lowest; None: never."""
     duplicates_from: ClassVar[float] = 0.99
     """The score from which on two pictures are nearly the same."""
     stage: ClassVar[str] = "describing pictures"
-    """What a progress bar says while all pictures are described."""
+    """The text of the progress bar while all pictures are described."""
     sample_stage: ClassVar[str] = ""
     """What is said while pictures are looked at to learn from them, where that takes long."""
 
@@ -255,37 +255,37 @@ class Space(SpaceRow, ABC):
     # -- on this machine --------------------------------------------------------------------
 
     def is_available(self) -> bool:
-        """Whether rows of new pictures can be made on this machine."""
+        """Return whether rows of new pictures can be made on this machine."""
         return self.describes_pictures
 
     def how_to_get(self) -> str:
-        """What to do so that a picture that lacks its row gets one."""
+        """Return what to do so that a picture that lacks its row gets one."""
         return "run likewise add again"
 
     def load(self) -> None:
-        """Have networks and files ready, or fail now rather than as a problem of every picture."""
+        """Load networks and files; fail now rather than with every picture."""
 
     def bind(self, others: Mapping[str, Space]) -> dict[str, Any]:
-        """Before a space is added: its recipe with what it takes from other spaces there are."""
+        """Return the recipe with what it takes from other spaces, before a space is added."""
         return dict(self.recipe)
 
     @property
     def takes_rows_of(self) -> str | None:
-        """The space whose rows this one's are made of; None: it needs no other."""
+        """The space whose rows this one's are made of; None if it needs no other."""
         return None
 
     has_trial = False
     """Whether its files are to be tried out by a worker before they are taken in."""
 
     def try_out(self) -> None:
-        """In a worker, which has limits: use what somebody else made, and refuse by an error."""
+        """In a worker, which has limits: run files from outside once; raise to refuse them."""
 
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """Before a space is added: its recipe as it is stored, and files copied into ``root``."""
+        """Return the recipe to store, and files copied into ``root``, before a space is added."""
         return dict(self.recipe), {}
 
     def fixed_width(self) -> int | None:
-        """Columns of a row, where they are known before anything is learned or given."""
+        """Return the columns of a row, where known before anything is learned or given."""
         return None
 
     def needed_files(self) -> tuple[str, ...]:
@@ -293,21 +293,21 @@ class Space(SpaceRow, ABC):
         return tuple(sorted(name for key, name in self.files.items() if key not in _FOR_READERS))
 
     def at(self, root: Path) -> Space:
-        """The same space where the files of its collection lie in another folder."""
+        """Return the same space with the files of its collection in another folder."""
         return replace(self, root=root)
 
     # -- describing -------------------------------------------------------------------------
 
     @abstractmethod
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
-        """The raw row of a picture: an array where dense, (columns, values) where sparse.
+        """Return the raw row of a picture: an array if dense, (columns, values) if sparse.
 
         ``shared`` is empty for each new picture and is there for what several spaces need, such as
         one pass through a network.
         """
 
     def packed_row(self, picture: Picture | Pixels, shared: dict[str, Any] | None = None) -> bytes:
-        """The raw row of a picture as a blob; :class:`CannotDescribe` where the kind fails."""
+        """Return the raw row of a picture as a blob; raises :class:`CannotDescribe`."""
         shared = {} if shared is None else shared
         pixels = picture.pixels if isinstance(picture, Picture) else picture
         # Whatever else a picture is decoded for, a space gets it in one size: its own.
@@ -319,7 +319,7 @@ class Space(SpaceRow, ABC):
         except (LikewiseError, MemoryError):
             raise
         except Exception as error:
-            # Somebody else's code, or OpenCV's: one picture fails, and not the whole job.
+            # Code of another package, or OpenCV's: one picture fails, not the whole job.
             raise CannotDescribe(f"space {self.name!r}: {error or type(error).__name__}") from error
         try:
             return self.row_format.pack(self.row_format.check_row(row, self.width))
@@ -329,7 +329,7 @@ class Space(SpaceRow, ABC):
     # -- learning ---------------------------------------------------------------------------
 
     def learn(self, survey: Survey) -> LearnedGeneration | None:
-        """The next generation from the pictures there are; None where they are too few.
+        """Learn the next generation from the pictures; return None where they are too few.
 
         Asked of a space without ``files``: a generation begins from nothing.
         """
@@ -344,11 +344,11 @@ class Space(SpaceRow, ABC):
         raise NotImplementedError(f"{type(self).__name__} learns nothing")
 
     def has_outgrown(self, n_pictures: int) -> bool:
-        """Whether it should learn again: from more pictures, or more."""
+        """Return whether there are enough new pictures to learn again."""
         return self.must_learn and not self.generation
 
     def has_drifted(self, n_pictures: int, survey: Survey) -> bool:
-        """Whether it should learn again because other pictures came; asked when an add ends."""
+        """Return whether the pictures have changed too much; called when an add ends."""
         return False
 
     def next_growth(self) -> int | None:
@@ -431,7 +431,7 @@ class Space(SpaceRow, ABC):
 
     @property
     def record(self) -> SpaceRow:
-        """What the catalog knows."""
+        """The record in the catalog."""
         return SpaceRow(*(getattr(self, one.name) for one in fields(SpaceRow)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -450,8 +450,8 @@ def decode_size(spaces: Collection[Space]) -> tuple[int, float]:
 def ranked_spaces(spaces: Mapping[str, Space], rank: Callable[[Space], int | None]) -> list[Space]:
     """Spaces that have rows and take part without being named, by a rank of their kinds.
 
-    The lowest rank first.  Only under the kind's own name: a second space of a kind is somebody's
-    experiment, and must not take over what the first one does.
+    The lowest rank first.  Only under the kind's own name: a second space of a kind is an
+    experiment and must not take over what the first one does.
     """
     found = [
         (value, place, one)

@@ -145,7 +145,7 @@ def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
 
 
 def _without_classes(query: TextQuery, struck: frozenset[str]) -> TextQuery:
-    """A text without the things, by name, that somebody said it does not mean."""
+    """Return a text without the classes that a person struck out."""
     from likewise.vision.text.classes import picture_classes
     from likewise.vision.text.words import N_NAMED
 

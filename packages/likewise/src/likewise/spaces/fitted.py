@@ -157,7 +157,7 @@ class FittedKind(Space):
         try:
             # Threads would cost more than they bring: the workers use the other cores.
             with one_blas_thread():
-                # Nobody but the fit holds the rows, so that it can let go of them.
+                # Only the fit holds the rows, so that it can free them.
                 fit.fit(_drawn_rows(survey, source, total, fit.max_rows))
         except InvalidInput:
             # All pictures of one kind, or of one direction: what ranks now stays.

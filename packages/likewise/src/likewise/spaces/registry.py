@@ -1,4 +1,4 @@
-"""The kinds of space there are: those of this package, and those that other packages bring.
+"""The kinds of space: those of this package, and plug-ins of the group ``likewise.spaces``.
 
 A package brings a kind by an entry point of the group ``likewise.spaces``: its name is the kind's
 ``feature``, its value the class.  A recipe of a kind that is missing or broken is refused; a
@@ -92,10 +92,10 @@ def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
     """(kind of vector, whole recipe) of what a user asked for, or a clear refusal."""
     feature = recipe.get("feature")
     found = find_kind(feature)
-    strangers = points_of(SPACES).get(str(feature), ()) if feature in _BUILT_IN else ()
-    if strangers:
+    clashing = points_of(SPACES).get(str(feature), ()) if feature in _BUILT_IN else ()
+    if clashing:
         raise SpaceKindClash(
-            f"feature {feature!r} is Likewise's own, and {', '.join(map(package_of, strangers))} "
+            f"feature {feature!r} is Likewise's own, and {', '.join(map(package_of, clashing))} "
             "brings another of that name; uninstall it, or rename its entry point"
         )
     whole = found.validate(recipe)
@@ -103,7 +103,7 @@ def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
 
 
 def open_space(root: Path, row: SpaceRow) -> Space:
-    """The object of a space's record; one whose kind is missing here says so when it is asked."""
+    """The object of a space's record; one whose kind is missing raises when it is used."""
     values = {name: getattr(row, name) for name in _RECORD}
     try:
         kind = find_kind(row.recipe.get("feature"))

@@ -64,8 +64,8 @@ def write_chunk(
 def segment_name(space: str, generation: int, number: int, serial: int) -> str:
     """A name no segment of the space had before, in the order of vector numbers.
 
-    The token tells it from one that a killed job wrote from the same rows and did not live to
-    name; that one is swept away when the next job ends.
+    The token makes it differ from one that a killed job wrote from the same rows and did not name;
+    the next job deletes that one.
     """
     return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}-{secrets.token_hex(4)}"
 
@@ -115,12 +115,12 @@ def merge_segments(store: Store, name: str, *, at_least: int | None = None) -> b
 
 
 def renew_segments(store: Store, name: str) -> None:
-    """Write segments of an earlier format once more, so that nobody builds their index again."""
+    """Rewrite segments of an earlier format, so that readers need not build their index."""
     space = store.spaces()[name]
     for row in store.segments(name, space.generation):
         if space.row_format.is_current(store.root, row.name):
             continue
-        # What is damaged is told by whoever reads it; it is no reason to do nothing else.
+        # Reading a damaged one raises an error of its own; the others are renewed.
         with suppress(DamagedCollection):
             joined = _join(store, space, [row], np.zeros(0, np.int64))
             with store.write(durable=True) as c:

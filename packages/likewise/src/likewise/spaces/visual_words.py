@@ -85,7 +85,7 @@ KEEP_PICTURES = base.SAMPLE_PICTURES
 descriptors are in memory: to read and describe a picture again costs more than that."""
 _ROUNDS = 12
 _DESCRIPTORS_A_WORD = 8
-"""Words with fewer descriptors than this nobody shares: they find nothing."""
+"""Descriptors a word needs: with fewer, no two pictures share it."""
 _GRAPH_ABOVE, _CELLS_UP_TO = 10_000, 200_000
 """More words than this are looked for in a graph, by default; in cells, if at most so many."""
 

@@ -39,7 +39,7 @@ class WordsSpace(VisualWords):
             raise InvalidInput(f"upright is {recipe['upright']!r}; true or false expected")
 
     def load(self) -> None:
-        # Compiled and kept here, once, rather than by each worker beside its first picture.
+        # Compiled and cached here, once, rather than by each worker with its first picture.
         _load_kernels()
 
     def extract(self, picture: Pixels) -> LocalFeatures:

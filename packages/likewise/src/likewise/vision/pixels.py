@@ -1,7 +1,7 @@
 """What every feature does first: check the pixels, shrink them, turn them grey or to LAB.
 
-Features take a :class:`~likewise.images.decode.Picture` or a plain uint8 array; this is the door
-where arrays are coerced once, so that the extractors behind it can trust them.
+Features take a :class:`~likewise.images.decode.Picture` or a plain uint8 array; arrays are
+coerced here once, so that the extractors can trust them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The libraries networks run with: whether each is here, and what is wrong with one that is.
 
 Whether a library is installed is asked of the file system, at no price, by every command.  One that
-is installed may not import all the same (it was built for another system, or lacks a library of its
-own): whoever imports one says so with :class:`BrokenLibrary`, and from then on it counts as missing
-in this process.  What a worker found out is noted by the process that asked it.
+is installed may still fail to import (built for another system, or lacking a library of its own):
+importing it raises :class:`BrokenLibrary`, and from then on it counts as missing in this process.
+What a worker found is noted by the process that started it.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ def _is_whole() -> bool:
 
 
 def can_run() -> bool:
-    """Whether the network runs here, as far as an import tells; no graph is loaded."""
+    """Whether the network runs here, as far as importing shows; no graph is loaded."""
     if is_installed():
-        # onnx builds the graph, and whoever has it built already can do without.
+        # onnx builds the graph; one that is built already needs it no more.
         names = NEEDS[:1] if _kept(cache_folder()).exists() else NEEDS
         with contextlib.suppress(BrokenLibrary):
             for name in names:
@@ -66,7 +66,7 @@ def can_run() -> bool:
 
 
 def what_it_needs() -> str:
-    """What keeps the network from running here, as far as is known: told where it does not."""
+    """Return what keeps the network from running here, as far as is known."""
     wrong = [str(error) for error in broken_among(NEEDS)]
     return "; ".join(wrong if _is_whole() and wrong else [*wrong, INSTALL])
 

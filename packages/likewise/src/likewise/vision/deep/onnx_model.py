@@ -26,7 +26,7 @@ from likewise_methods.validation import one_of
 
 Floats = NDArray[np.float32]
 MAX_BYTES = 2_000_000_000
-"""ONNX files end here: larger models keep their weights in other files beside them."""
+"""ONNX files end here: larger models keep their weights in other files."""
 MAX_WIDTH = 65_536
 """Numbers in a vector, at most: a map that was flattened makes more, and nothing finds by them."""
 SECONDS = 30.0
@@ -159,7 +159,7 @@ def open_content(content: bytes, name: str, layer: str | None, key: object) -> N
 
 
 def _version(path: str) -> object:
-    """What tells a file from one that was written in its place."""
+    """Return what identifies this version of a file."""
     try:
         status = Path(path).stat()
     except (OSError, ValueError):

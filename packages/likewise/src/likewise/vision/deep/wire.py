@@ -34,7 +34,7 @@ def check_whole(model: bytes, name: str) -> None:
         raise UnusableModel(f"{name} cannot be opened as ONNX: cut short or damaged") from error
     if outside:
         raise UnusableModel(
-            f"{name} keeps its weights in other files beside it; only self-contained files are "
+            f"{name} keeps its weights in other files next to it; only self-contained files are "
             "taken (onnx.load, then onnx.save, puts the weights inside)"
         )
 

@@ -1,4 +1,4 @@
-"""What the pictures' network tells apart: the 1,000 classes of ILSVRC 2012, by name.
+"""The classes of the pictures' network: the 1,000 classes of ILSVRC 2012, by name.
 
 ``classes.tsv`` has a line a class, in the order of the network's outputs: the WordNet synset, its
 lemmas and its definition.  They are WordNet 3.0's, used under its licence (THIRD_PARTY.md).
@@ -27,7 +27,7 @@ Floats = NDArray[np.float32]
 
 
 class PictureClass(NamedTuple):
-    """One thing that the network knows."""
+    """One class of the network."""
 
     synset: str
     lemmas: tuple[str, ...]

@@ -75,7 +75,7 @@ def for_this_python(command: str) -> str:
     """A command that begins with ``pip``, for the Python that runs this.
 
     Installed as a tool of its own (pipx, uvx), Likewise has another Python than a shell's ``pip``,
-    which would put things where nobody looks for them.
+    which would install into another place.
     """
     beside = Path(sys.executable).parent
     found = shutil.which("pip")
