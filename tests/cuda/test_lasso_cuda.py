@@ -176,7 +176,7 @@ def check_bound(operations: Any, A: Any, Y: Any) -> None:
             assert found.bound[i] <= max(C[i][rest].max(), floor[i] + doubt) * (1 + 1e-6)
 
 
-def test_what_a_scan_cannot_tell_goes_to_the_processor() -> None:
+def test_what_a_scan_cannot_decide_goes_to_the_processor() -> None:
     """More copies of the best column than a list holds: the rounds give up, the answer is exact."""
     A, Y = problem(60, 15, queries=3)
     best = A[np.abs(columns(A) @ Y[1]).argmax()]
@@ -201,7 +201,7 @@ class Narrow(HostOperations):
             raise MemoryError
         return super().columns(ids)
 
-    def tidy(self) -> None:
+    def free_unused(self) -> None:
         self.tidied += 1
 
 
@@ -215,7 +215,7 @@ def test_where_a_batch_does_not_fit_smaller_ones_are_taken() -> None:
         assert gap(columns(A), y, np.bincount(one.ids, one.values, len(A)), one.gamma) <= 1e-6
 
 
-def test_a_worn_tableau_is_built_anew() -> None:
+def test_a_stale_tableau_is_rebuilt() -> None:
     """Tableaux disturbed on purpose: the rounds notice and mend them."""
 
     class Worn(HostOperations):

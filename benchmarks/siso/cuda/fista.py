@@ -22,7 +22,7 @@ _CHUNK = 1 << 16
 def run_fista(operations: DeviceOperations, Q: Any, alpha: float, steps: int) -> Row:
     """ms a picture for so many steps, and the gap they reach."""
     xp = operations.xp
-    operations.tidy()
+    operations.free_unused()
     A = operations._rows * operations._scale.astype(np.float32)[:, None]
     Y = xp.asarray(Q, np.float32)
     gamma = alpha * xp.abs(Y @ A.T).max(axis=1)

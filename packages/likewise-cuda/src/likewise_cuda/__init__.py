@@ -1,8 +1,8 @@
 """The lasso on a CUDA device: hundreds of queries in step, exact with the same certificate.
 
-``rounds`` is where to begin reading: scan, expand, walk, until the gap over all columns is proven.
-``batch`` holds the working sets of a batch and their tableaux, ``tableau`` says what a tableau is
-and walks on one (NumPy).  The work itself is done by *operations*: ``host`` in NumPy, which is what
-tests everywhere run, or ``device`` in CuPy with ``kernels.cu``, which is compiled when it is first
-needed.  Nothing here is imported unless a device was asked for.
+Start reading with ``rounds``: scan, expand, walk, until the gap over all columns is proved.
+``batch`` holds the working sets of a batch and their tableaux, and ``tableau`` defines a tableau
+and the walk on one (NumPy).  *Operations* compute: ``host`` in NumPy, for tests without a device,
+or ``device`` in CuPy with ``kernels.cu``, compiled on first use.  Nothing here is imported unless a
+device is asked for.
 """

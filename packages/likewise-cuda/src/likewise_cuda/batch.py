@@ -1,13 +1,13 @@
 """The working sets of a batch of queries: columns, tableaux and codes, one slot a query.
 
-All slots have the same number of positions, so that one call computes for all of them; a position
-is empty (id -1), outside, or in the support.  When newcomers N come to the working set,
+All slots have the same number of positions, so that one call computes for all of them.  A position
+is empty (id -1), outside the support, or inside.  When new columns N join the working set,
 
     V = G_SS^-1 G_SN,    Z = N - A_S V,    T_SN = V,    T_ON = A_O' Z,    T_NN = Z' Z
 
-are their columns of the tableau (docs/methods/siso.md, (24) and (25)): matrix products of a batch,
-which is what a device is best at.  The inverse at hand is not exact, and the error of a newcomer
-would be everybody's once it enters; so V is corrected by what Z should not have of A_S.
+are their columns of the tableau (docs/methods/siso.md, (24) and (25)), computed by batched matrix
+products, at which devices are best.  The current inverse is not exact, and the error of a new
+column would spread to all columns once it enters.  So V is corrected by the part of Z along A_S.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ _STEP = 32
 
 
 class Facts(NamedTuple):
-    """Numbers of each query after a walk: y'r, r'r, |x|_1, greatest correlation in the set, size of
-    the support, and by how much the support's correlations miss ``level``."""
+    """Numbers of each query after a walk.
+
+    They are y'r, r'r, |x|_1, the largest correlation in the set, the size of the support, and the
+    largest difference of the support's correlations from ``level``.
+    """
 
     yr: Floats
     rr: Floats
@@ -37,7 +40,7 @@ class Facts(NamedTuple):
 
 
 class Batch:
-    """One slot a row of Y; ``W`` positions each, more when they are needed."""
+    """One slot per row of Y, with ``W`` positions each, more when needed."""
 
     def __init__(self, operations: Operations, Y: Floats, expand: int, nonnegative: bool) -> None:
         xp, (slots, K) = operations.xp, Y.shape
@@ -54,7 +57,7 @@ class Batch:
         self.rows = xp.zeros((slots, self.W, K))
 
     def codes(self, slots: Ids) -> list[tuple[Ids, Floats]]:
-        """Columns with a coefficient, ascending, and the coefficients."""
+        """Return the columns with a coefficient, ascending, and the coefficients."""
         back, slots = self.operations.back, self.operations.to(slots)
         made = []
         for ids, x in zip(back(self.ids[slots]), back(self.x[slots]), strict=True):
@@ -64,14 +67,14 @@ class Batch:
         return made
 
     def keep(self, slots: Ids) -> None:
-        """Only these slots, in this order."""
+        """Keep only these slots, in this order."""
         there = self.operations.to(slots)
         for name in ("Y", "R", "ids", "x", "c", "s", "T", "rows"):
             setattr(self, name, getattr(self, name)[there])
         self.slots = len(slots)
 
     def make_room(self, support: int) -> None:
-        """At least ``expand`` positions outside a support of this size."""
+        """Provide at least ``expand`` positions outside a support of this size."""
         W = _rounded(support + self.expand)
         if W <= self.W:
             return
@@ -90,18 +93,17 @@ class Batch:
         self.rows, self.W = rows, W
 
     def size(self, c: Array) -> Array:
-        """What a correlation counts for."""
+        """Return the size of correlations: signed for non-negative codes, else absolute."""
         return c if self.nonnegative else self.xp.abs(c)
-
-    # -- expansion ----------------------------------------------------------------------------
 
     def expand_with(
         self, ids: Array, c: Array, above: Floats, replace: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Let listed columns that correlate more than ``above`` in; gives how many came, a query.
+        """Let listed columns that correlate more than ``above`` join; return how many did per
+        query.
 
-        The best takes the place of the worst outside, and so on, as long as it is better; empty
-        positions come first, and are the only ones where nothing may be replaced.
+        The best replaces the worst column outside, and so on, while it is better.  Empty positions
+        come first, and are the only ones used where nothing may be replaced.
         """
         xp, to = self.xp, self.operations.to
         size = self.size(c)
@@ -114,7 +116,7 @@ class Batch:
         old = xp.take_along_axis(outside, at, axis=1)
         enters = (score > 0) & ((old < 0) | (to(replace)[:, None] & (old < score)))
         came = np.asarray(self.operations.back(enters.sum(axis=1)), np.int64)
-        # Scores fall and those to be replaced rise: who enters stands before who does not.
+        # Scores fall and those to be replaced rise, so columns that enter come first.
         if most := int(came.max(initial=0)):
             order, at, enters = order[:, :most], at[:, :most], enters[:, :most]
             new = xp.where(enters, xp.take_along_axis(ids, order, axis=1), -1)
@@ -127,7 +129,7 @@ class Batch:
         inside = (self.s != 0)[:, :, None]
 
         def onto(H: Array) -> Array:
-            """G_SS^-1 H_S by the tableau, zeros outside the support."""
+            """Return G_SS^-1 H_S by the tableau, zeros outside the support."""
             return xp.where(inside, -product(self.T, xp.where(inside, H, 0.0)), 0.0)
 
         V = onto(product(self.rows, columns, tb=True))
@@ -147,16 +149,14 @@ class Batch:
         self.x[query, where] = 0.0
         self.s[query, where] = 0
 
-    # -- shrinkage ----------------------------------------------------------------------------
-
     def walk(
         self, level: Floats, target: Floats, entries: NDArray[np.int64], who: NDArray[np.bool_]
     ) -> Steps:
-        """Homotopy of the queries ``who``."""
+        """Run the homotopy of the queries ``who``."""
         return self._run(level, target, entries, who.astype(np.int64))
 
     def rebuild(self, slots: Ids) -> None:
-        """Tableaux anew from the columns, free of what accumulated."""
+        """Rebuild tableaux from the columns, free of accumulated error."""
         there = self.operations.to(slots)
         rows = self.rows[there]
         self.T[there] = self.operations.product(rows, rows, tb=True)
@@ -174,11 +174,11 @@ class Batch:
         )  # fmt: skip
 
     def refresh(self) -> None:
-        """Residuals and correlations from the columns themselves."""
+        """Recompute residuals and correlations from the columns."""
         self.operations.refresh(self.Y, self.x, self.rows, self.ids, self.R, self.c)
 
     def facts(self, level: Floats) -> Facts:
-        """What the rounds want to know of every query."""
+        """Return the numbers that the rounds need of every query."""
         xp, inside = self.xp, self.s != 0
         missed = xp.abs(self.s * self.c - self.operations.to(level)[:, None])
         numbers: Any = xp.stack(

@@ -1,9 +1,9 @@
-"""The operations on a CUDA device: CuPy's arrays and matrix products, and the kernels beside this.
+"""The operations on a CUDA device: CuPy's arrays and matrix products, and ``kernels.cu``.
 
-A scan is three half-precision matrix products.  A column is kept as hi + lo / 2^11, two float16
-numbers an entry, and so is a residual; hi hi + (hi lo + lo hi) / 2^11 is then a product to nearly
-24 bits on units that are ten times as fast as those for float32.  How far it may be off is bounded
-below (``doubt``); whatever that leaves open is computed again in float64 from the rows themselves.
+A scan is three half-precision matrix products.  A column is stored as hi + lo / 2^11, two float16
+numbers an entry, and so is a residual.  hi hi + (hi lo + lo hi) / 2^11 is then a product to nearly
+24 bits on units that are ten times as fast as those for float32.  ``doubt`` bounds its error; what
+that leaves undecided is computed again in float64 from the rows.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _SOURCE = Path(__file__).with_name("kernels.cu")
 # As in the kernels.
 _HELD = 64
 _THREADS = 256
-# Entries are brought near the middle of float16's range: unit vectors times this.
+# Unit vectors times this are near the middle of float16's range.
 _UNIT = 256.0
 _LOW = 2.0**-11
-# cuBLAS's numbers for what is asked of it.
+# Constants of cuBLAS.
 _N, _T = 0, 1
 _FLOAT16, _FLOAT32 = 2, 0
 _COMPUTE_FLOAT32, _ANY_ALGORITHM = 68, -1
-# Rows at a time while a dictionary is brought over.
+# Rows copied to the device at a time.
 _CHUNK = 1 << 16
-# Columns near gamma that are computed in float64, a query; and bytes for scanned correlations.
+# Columns near gamma computed in float64 per query; and bytes for scanned correlations.
 _ROOM = 1 << 16
 _SCANNED = 8 << 30
-_NOWHERE = 0xFFFFFFFF
+_NO_FLOOR = 0xFFFFFFFF
 
 
 def why_not() -> str:
-    """What is missing for work on a device; nothing where there is one."""
+    """Return why there is no usable device; empty if there is one."""
     try:
         cupy = importlib.import_module("cupy")
     except ImportError:
@@ -64,22 +64,22 @@ class DeviceOperations:
         exact = any(block.dtype != np.float32 for block in dictionary.blocks)
         self._rows = xp.empty((self.n, self.width), np.float64 if exact else np.float32)
         self._scale = xp.asarray(dictionary.scale)
-        # Rows of a multiple of 16 entries are what the fast units take.
+        # The fast units take rows of a multiple of 16 entries.
         self._padded = -(-self.width // 16) * 16
         self._hi = xp.zeros((self.n, self._padded), np.float16)
         self._lo = xp.zeros((self.n, self._padded), np.float16)
-        lost, lost_rough = self._bring(dictionary)
+        lost, lost_rough = self._copy_rows(dictionary)
         # Rounding of column and residual to hi + lo, lo lo, and the sum itself: products are
         # exact, a sum of k terms in float32, rounded towards zero, is off by k 2^-23 at most
         # (docs/methods/siso.md, (26)).
         self.doubt = 1.02 * (lost + 2.0**-21 + (self._padded + 64) * 2.0**-23)
-        # On the way down hi hi is enough: what is listed there is judged in float64 anyway.
+        # While gamma falls hi hi is enough: listed columns are computed in float64 anyway.
         self._rough = 1.02 * (lost_rough + 2.0**-11 + (self._padded + 64) * 2.0**-23)
         self._panel: Any = None
         self._C: Any = None
 
-    def _bring(self, dictionary: Dictionary) -> tuple[float, float]:
-        """Rows over to the device; gives the greatest length that hi + lo, and hi, lost of one."""
+    def _copy_rows(self, dictionary: Dictionary) -> tuple[float, float]:
+        """Copy rows to the device; return the largest length that hi + lo, and hi, lost of one."""
         xp, lost, rough = self.xp, 0.0, 0.0
         for first, block in zip(dictionary.starts, dictionary.blocks, strict=False):
             for start in range(0, len(block), _CHUNK):
@@ -101,7 +101,7 @@ class DeviceOperations:
 
     @cached_property
     def _module(self) -> Any:
-        """The kernels, compiled for this device and kept by CuPy in the user's cache."""
+        """The kernels, compiled for this device and cached by CuPy."""
         row = "double" if self._rows.dtype == np.float64 else "float"
         return self.xp.RawModule(code=_SOURCE.read_text(), options=("-std=c++17", f"-DROW={row}"))
 
@@ -121,7 +121,7 @@ class DeviceOperations:
         free = self.xp.cuda.Device().mem_info[0] + self.xp.get_default_memory_pool().free_bytes()
         return int(np.clip(0.8 * free // each, 1, 1024))
 
-    def tidy(self) -> None:
+    def free_unused(self) -> None:
         self._panel = self._C = None
         self.xp.get_default_memory_pool().free_all_blocks()
 
@@ -130,8 +130,6 @@ class DeviceOperations:
 
     def back(self, array: Array) -> NDArray[Any]:
         return np.asarray(self.xp.asnumpy(array))
-
-    # -- the scan -----------------------------------------------------------------------------
 
     def scan(
         self, R: Array, floor: Floats, closely: NDArray[np.bool_], members: Array, pool: int,
@@ -152,7 +150,7 @@ class DeviceOperations:
         nonnegative: bool,
     ) -> Found:  # fmt: skip
         xp, m, n = self.xp, len(R), self.n
-        # gamma comes from the first scan, the certificate from close ones: those queries first.
+        # First scans (for gamma) and close ones (for the certificate) come first.
         fine = closely | (floor <= 0)
         order = np.argsort(~fine, kind="stable")
         there = xp.asarray(order)
@@ -162,12 +160,12 @@ class DeviceOperations:
         length = self.back(lengths)
         C = self._correlations(R, lengths, int(fine.sum()))
         nonneg = np.int32(nonnegative)
-        # In units of |r|, rounded down: a floor may be lower than asked, never higher.
+        # In units of |r|, rounded down: a floor may be too low but not too high.
         with np.errstate(divide="ignore", invalid="ignore"):
             low = np.where(length > 0, floor / length, 0.0).astype(np.float32)
         low = np.maximum(np.nextafter(low, np.float32(-1)), np.float32(0))
         floors = xp.asarray(low.view(np.uint32))
-        band_from = xp.asarray(np.where(closely, low.view(np.uint32), np.uint32(_NOWHERE)))
+        band_from = xp.asarray(np.where(closely, low.view(np.uint32), np.uint32(_NO_FLOOR)))
         self._launch("hide", (m,), C, np.int64(n), members, np.int32(members.shape[1]))
         prefix, cut = xp.zeros(m, np.uint32), xp.zeros(m, np.uint32)
         above = xp.zeros(m, np.int32)
@@ -189,7 +187,7 @@ class DeviceOperations:
             "gather", (blocks, m), C, np.int64(n), cut, band_from, nonneg, np.int32(pool),
             np.int32(room), best, n_best, band, n_band,
         )  # fmt: skip
-        # Blocks of threads write in any order; sorted, the same call gives the same bits.
+        # Blocks of threads write in any order; sorting makes results reproducible.
         best = xp.sort(best, axis=1)
         c, most = xp.empty((m, pool)), xp.zeros(m, np.uint64)
         data = (self._rows, self._scale, R, np.int32(self.width))
@@ -207,8 +205,10 @@ class DeviceOperations:
         return Found(best[there], c[there], bound[back])
 
     def _correlations(self, R: Array, lengths: Array, fine: int) -> Array:
-        """A'r / |r| of every column, (queries, n), in float32; the first ``fine`` queries within
-        ``doubt``, the others roughly."""
+        """Return A'r / |r| of every column, (queries, n), in float32.
+
+        The first ``fine`` queries are within ``doubt``, the others rough.
+        """
         xp, m = self.xp, len(R)
         hi, lo = (xp.zeros((m, self._padded), np.float16) for _ in range(2))
         unit = R * (_UNIT / xp.maximum(lengths, 1e-300))[:, None]
@@ -233,8 +233,6 @@ class DeviceOperations:
             )  # fmt: skip
         return C
 
-    # -- working sets ---------------------------------------------------------------------------
-
     def columns(self, ids: Array) -> Array:
         ids = self.xp.ascontiguousarray(ids)
         out = self.xp.empty((*ids.shape, self.width))
@@ -244,7 +242,7 @@ class DeviceOperations:
         return out
 
     def product(self, a: Array, b: Array, *, ta: bool = False, tb: bool = False) -> Array:
-        # Rows here are columns to cuBLAS: asked for is (a b)' = b' a'.
+        # cuBLAS stores by columns: compute (a b)' = b' a'.
         rows, inner = a.shape[1:][::-1] if ta else a.shape[1:]
         columns = b.shape[1] if tb else b.shape[2]
         out = self.xp.empty((len(a), rows, columns))
@@ -295,5 +293,5 @@ class DeviceOperations:
 
 
 def _shared(W: int) -> int:
-    """Bytes a block of ``walk`` shares among its threads, for working sets of W columns."""
+    """Return the bytes of shared memory of a block of ``walk``, for working sets of W columns."""
     return 8 * (5 * W + 2 * _HELD + _THREADS) + 4 * _THREADS + 2 * W

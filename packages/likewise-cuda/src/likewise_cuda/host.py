@@ -1,7 +1,7 @@
 """The operations in NumPy: float32 scans, one query's tableau at a time.
 
-Not meant to be fast (``lasso`` on the processor is): this is what the kernels are compared with,
-and how the rounds are tested where there is no device.
+This is slow (``lasso`` on the processor is fast).  Tests compare the CUDA kernels with it, and test
+the rounds with it where there is no device.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from likewise_cuda.operations import Found, Steps
 from likewise_cuda.tableau import build, walk
 from likewise_methods.siso.solver.dictionary import Dictionary, Floats
 
-# More pivots than this in one walk are a sign of trouble, not of a hard problem.
+# More pivots than this in one walk mean rounding trouble, not a hard problem.
 PIVOTS = 20_000
 
 
@@ -34,8 +34,8 @@ class HostOperations:
     def slots(self, expand: int) -> int:
         return 16
 
-    def tidy(self) -> None:
-        """Nothing is kept."""
+    def free_unused(self) -> None:
+        """Do nothing: no memory is cached."""
 
     def to(self, array: NDArray[Any]) -> NDArray[Any]:
         return array

@@ -1,7 +1,7 @@
-// The kernels of the lasso on a CUDA device: what an array library has no good word for.
+// The kernels of the lasso on a CUDA device: operations that array libraries lack.
 //
-// Three groups.  `count`, `pick` and `gather` take the largest of each query's correlations out of
-// the n a scan has left (a radix selection on the bits of a float).  `correlate` and `greatest`
+// Three groups.  `count`, `pick` and `gather` select the largest of each query's n scanned
+// correlations (a radix selection on the bits of a float).  `correlate` and `greatest`
 // compute some of them again in float64, `residual`, `products` and `place` serve the working sets.
 // `walk` solves them: one block of threads a query follows the homotopy of docs/methods/siso.md,
 // (8), on the tableau (23).
@@ -18,13 +18,13 @@ enum { DONE = 0, PAUSED = 1, STUCK = 3 };
 
 // ---- the largest correlations of each query ------------------------------------------------
 
-// Order-preserving bits of what a correlation counts for.
+// Order-preserving bits of the size of a correlation.
 __device__ unsigned key_of(float value, int nonnegative) {
     float size = nonnegative ? fmaxf(value, 0.0f) : fabsf(value);
     return __float_as_uint(size);
 }
 
-// Columns of the working set are out of the game: their correlations are known in float64.
+// Hide the columns of the working set: their correlations are known in float64.
 extern "C" __global__ void hide(float* C, i64 n, const i64* ids, int W) {
     i64 query = blockIdx.x;
     for (int i = threadIdx.x; i < W; i += blockDim.x) {
@@ -79,8 +79,8 @@ extern "C" __global__ void pick(const int* histogram, const unsigned* floor, int
     }
 }
 
-// Lists of columns: those above `cut` to `best`, the others above `low` to `band`.  Counts go on
-// beyond the room there is.
+// Lists of columns: those above `cut` to `best`, the others above `low` to `band`.  Counts continue
+// beyond the room.
 extern "C" __global__ void gather(const float* C, i64 n, const unsigned* cut, const unsigned* low,
                                   int nonnegative, int pool, int room, i64* best, int* n_best,
                                   int* band, int* n_band) {
@@ -145,7 +145,7 @@ extern "C" __global__ void greatest(const ROW* A, const double* scale, const dou
     if (lane == 0 && most > 0.0) atomicMax(&out[query], (u64)__double_as_longlong(most));
 }
 
-// Columns of the lasso themselves, float64 and scaled; zeros for none (-1).
+// Columns of the lasso, float64 and scaled; zeros for none (-1).
 extern "C" __global__ void columns(const ROW* A, const double* scale, int K, const i64* ids, double* out) {
     i64 entry = blockIdx.x, id = ids[entry];
     for (int k = threadIdx.x; k < K; k += blockDim.x)
@@ -160,7 +160,7 @@ extern "C" __global__ void residual(const double* Y, const double* x, const doub
     if (k >= K) return;
     const double* own = rows + query * W * K + k;
     double r = Y[query * K + k];
-    // A choice in place of a branch: eight loads are under way at a time.
+    // A selection instead of a branch, so that eight loads overlap.
     #pragma unroll 8
     for (int i = 0; i < W; i++) {
         double factor = x[query * W + i];
@@ -186,8 +186,8 @@ extern "C" __global__ void products(const double* R, const double* rows, const i
     }
 }
 
-// Newcomers e at the positions at[e] (-1: none): their columns, and row and column of the tableau.
-// `came` says which newcomer has a position (-1: none); WN and NN are its columns (25).
+// Write new columns e at the positions at[e] (-1: none), with row and column of the tableau.
+// `came` says which new column has a position (-1: none); WN and NN are its columns (25).
 extern "C" __global__ void place(double* T, double* rows, const double* columns, const double* WN,
                                  const double* NN, const int* at, const int* came, int W, int E, int K) {
     i64 query = blockIdx.y;
@@ -206,7 +206,7 @@ extern "C" __global__ void place(double* T, double* rows, const double* columns,
 
 // ---- the homotopy of one query --------------------------------------------------------------
 
-// A sweep (23) changes the tableau by a matrix of rank one.  HELD of them are kept apart and
+// A sweep (23) changes the tableau by a matrix of rank one.  HELD of them are stored and
 // applied together: T = stored - sum of u_k u_k' / p_k over those held.  What a pivot reads is then
 // one row of the tableau and HELD vectors instead of all of it.
 #define HELD 64
@@ -302,7 +302,7 @@ __device__ void sweep(Walk& w, int j, double way) {
     if (w.held == HELD) settle(w);
 }
 
-// The least of what the threads have, for all of them; ties go to the lower number.
+// The least value of all threads, for all of them; ties go to the lower number.
 __device__ void least_of(Walk& w, double& value, int& who) {
     w.least[threadIdx.x] = value;
     w.who[threadIdx.x] = who;
@@ -353,7 +353,7 @@ __device__ void enter(Walk& w, int j, int sign, double coefficient) {
     sweep(w, j, 1.0);
 }
 
-// mode: 0 leave alone, 1 walk, 2 build the tableau of the support x has, T being the Gram matrix.
+// mode: 0 skip, 1 walk, 2 build the tableau of the support x has, T being the Gram matrix.
 extern "C" __global__ void __launch_bounds__(256, 2) walk(double* T_, double* panel_, double* x_, const double* c_, signed char* s_,
                                 const i64* ids_, const double* level_, const double* target_,
                                 const int* entries_, const int* mode_, int W, int most, int nonnegative,
@@ -418,7 +418,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) walk(double* T_, double* pa
     }
     bool waiting = false;
     for (int turn = 0; turn < limit; turn++) {
-        // Who comes first: 2 i for a coefficient that reaches zero or a correlation its bound,
+        // The first event: 2 i for a coefficient that reaches zero or a correlation its bound,
         // 2 i + 1 where it reaches the negative one.
         double step = left;
         int who = -1;
@@ -452,7 +452,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) walk(double* T_, double* pa
             left -= step;
         }
         if (who < 0) { state = DONE; left = 0.0; break; }
-        // Ties are resolved one at a time; whoever leaves may not come back before the walk moves.
+        // Ties are resolved one at a time; a column that left may only return after a positive step.
         if (step > 1e-14 && waiting) {
             for (int i = threadIdx.x; i < W; i += blockDim.x)
                 if (w.barred[i] == WAITS) w.barred[i] = 0;
@@ -473,8 +473,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) walk(double* T_, double* pa
         double coefficient = 0.0;
         column(w, j);
         if (size == most || w.t[j] <= dependent) {
-            // The column is a combination t of the support: it takes on so much that the first of
-            // the support is at zero, the residual staying as it is.
+            // The column is a combination t of the support: its coefficient grows until the first of
+            // the support is zero, while the residual stays.
             double share = 1e300;
             int out = 2147483647;
             for (int i = threadIdx.x; i < W; i += blockDim.x) {

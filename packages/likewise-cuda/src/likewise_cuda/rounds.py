@@ -1,10 +1,10 @@
 """The rounds of SISO for slots in step: one scan, one expansion and one walk for all of them.
 
-What a query does between two scans is what ``queries.Slot`` does on the processor, with one number
-a slot in place of one object (docs/methods/siso.md, (5) to (8)).  All queries of a batch begin
-together: a newcomer among queries with large working sets would pay for theirs.  A query that a
-device cannot finish (so many columns at gamma that a scan cannot tell them apart, a support that is
-nearly dependent) is given up here, and solved on the processor.
+Between two scans a query does what ``Slot`` of ``likewise_methods.siso.solver.rounds`` does on the
+processor, with one number per slot instead of one object (docs/methods/siso.md, (5) to (8)).  All
+queries of a batch begin together: a new one among queries with large working sets would cost as
+much as they do.  A query that a device cannot finish is given up here and solved on the processor:
+a scan cannot separate its columns at gamma, or its support is nearly dependent.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from likewise_methods.siso.solver.dictionary import Floats, Ids
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED
 from likewise_methods.siso.solver.rounds import QueryCode, Settings
 
-# A correlation beyond gamma by less than this share is round-off, not a violation.
+# A correlation beyond gamma by less than this share is rounding, not a violation.
 _SLACK = 1e-10
-# While gamma comes down: how far in one round at most, first and later, how far at least, and how
-# many of the newcomers should enter.
+# While gamma falls: the largest factor of one round (first and later), the smallest, and the share
+# of the new columns that should enter the support.
 EARLY, DROP, LEAST = 0.35, 0.7, 0.8
 ENTER = 0.2
-# Columns that may enter in one walk on the way down, in multiples of the newcomers: by then the
-# best of what the last scan listed is used up, and better ones wait in the next.
+# Columns that may enter in one walk while gamma falls, in multiples of the new columns: after that,
+# the next scan has better ones.
 ENTRIES = 2
-# Columns listed by a scan, in multiples of those that may come in.
+# Columns listed by a scan, in multiples of those that may join.
 POOL = 2
-# Correlations of the support this far from the level, as a share of it: the tableau is worn.  Less
-# is mended by the next walk, which begins at the correlations as they are.
-_WORN = 1e-4
+# The tableau is rebuilt if correlations of the support are this far from the level (as a share).
+# The next walk corrects smaller errors, as it begins at the actual correlations.
+_STALE = 1e-4
 _TRIES = 3
-# Rounds after which a query is better off on the processor.
+# Rounds after which a query is left to the processor.
 _PATIENCE = 150
-# With fewer than this share of the slots still at work, the others are taken out.
+# With fewer than this share of the slots active, the others are removed.
 _CROWDED = 0.85
 
 
 @dataclass(eq=False)
 class Slots:
-    """Numbers of the queries at work, one a slot; ``query`` is -1 where one is done."""
+    """Numbers of the active queries, one a slot; ``query`` is -1 in finished slots."""
 
     query: Ids
     gamma: Floats
@@ -54,26 +54,26 @@ class Slots:
     rounds: Ids
     pivots: Ids
     tries: Ids
-    worn: NDArray[np.bool_]
+    stale: NDArray[np.bool_]
 
     @classmethod
     def begin(cls, queries: Ids) -> Slots:
-        """Queries of which nothing is known: gamma comes with the first scan."""
+        """Return slots for new queries; gamma comes with the first scan."""
         n = len(queries)
         rounds, pivots, tries = (np.zeros(n, np.int64) for _ in range(3))
         return cls(
             query=queries.copy(), gamma=np.full(n, np.nan), level=np.full(n, np.nan),
             ratio=np.full(n, EARLY), best=np.full(n, np.inf), rounds=rounds, pivots=pivots,
-            tries=tries, worn=np.zeros(n, bool),
+            tries=tries, stale=np.zeros(n, bool),
         )  # fmt: skip
 
 
 def run(
     operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings, slots: int
 ) -> list[QueryCode | None]:
-    """Codes of all rows of Y; None for a query that is given up."""
+    """Return codes of all rows of Y; None for a query that is given up."""
     solved: list[QueryCode | None] = [None] * len(Y)
-    # Nothing to reconstruct: the code is zero, whatever gamma.
+    # Nothing to reconstruct: the code is zero for any gamma.
     for query in np.flatnonzero(~Y.any(axis=1)):
         own = 0.0 if gamma is None else float(gamma[query])
         nothing = np.zeros(0, np.int64), np.zeros(0)
@@ -87,7 +87,7 @@ def run(
 
 
 class _Rounds:
-    """The rounds of one batch; what is done is written to ``solved``."""
+    """The rounds of one batch; results are written to ``solved``."""
 
     def __init__(
         self, operations: Operations, Y: Floats, gamma: Floats | None, settings: Settings,
@@ -108,7 +108,7 @@ class _Rounds:
             self._round(self.facts)
 
     def _keep(self, slots: Ids) -> None:
-        """Queries that are done take no more part in what is computed for all slots."""
+        """Remove finished queries from what is computed for all slots."""
         self.batch.keep(slots)
         at = self.at
         self.at = Slots(**{field.name: getattr(at, field.name)[slots] for field in fields(at)})
@@ -126,8 +126,6 @@ class _Rounds:
             )  # fmt: skip
         at.query[slots] = -1
 
-    # -- one round ----------------------------------------------------------------------------
-
     def _round(self, facts: Facts) -> None:
         at, batch, settings = self.at, self.batch, self.settings
         on = at.query >= 0
@@ -141,11 +139,11 @@ class _Rounds:
         on, last = at.query >= 0, last & (at.query >= 0)
         if not on.any():
             return
-        if (worn := np.flatnonzero(at.worn & on)).size:
-            # Correlations stay: nothing but the tableau is made anew, or x loses what depends.
-            batch.rebuild(worn)
+        if (stale := np.flatnonzero(at.stale & on)).size:
+            # Rebuild the tableau; dependent columns leave x.
+            batch.rebuild(stale)
             batch.refresh()
-            at.worn[worn] = False
+            at.stale[stale] = False
         fell = self._fell(facts)
         batch.make_room(int(facts.support.max()))
         above = np.where(last, at.gamma * (1 + _SLACK), 0.5 * at.level)
@@ -159,21 +157,21 @@ class _Rounds:
         batch.refresh()
         before, support = at.level.copy(), facts.support
         at.level = np.where(on, target + steps.left * (at.level - target), at.level)
-        # Where the whole way was gone the level is the target to the last bit.
+        # After a complete walk the level is exactly the target.
         at.level[on & (steps.state == DONE)] = target[on & (steps.state == DONE)]
         at.pivots += np.where(on, steps.pivots, 0)
         self.facts = batch.facts(np.where(on, at.level, 1.0))
         stuck = (steps.state != DONE) & (steps.state != PAUSED)
-        at.worn = on & (stuck | ((steps.state == DONE) & (self.facts.wrong > _WORN * at.level)))
+        at.stale = on & (stuck | ((steps.state == DONE) & (self.facts.wrong > _STALE * at.level)))
         self._pace(on & ~last, before, self.facts.support - support)
-        # No optimum has a residual longer than y; not a number is not below either.
+        # No optimum has a residual longer than y; NaN fails this test too.
         sane = self.facts.rr <= self.most_rr
         self._give_up(on & (~sane | (at.rounds >= min(_PATIENCE, settings.max_rounds + 1))))
 
     def _scan(
         self, facts: Facts, on: NDArray[np.bool_], new: NDArray[np.bool_]
     ) -> tuple[Found, Floats]:
-        """What lies outside, and the greatest correlation listed; for all slots."""
+        """Scan; return the columns found, and the largest correlation listed, for all slots."""
         at, xp = self.at, self.operations.xp
         doubt = self.operations.doubt * np.sqrt(facts.rr)
         last = on & (at.level == at.gamma)
@@ -200,12 +198,12 @@ class _Rounds:
         return Found(ids, c, bound), most
 
     def _first(self, new: NDArray[np.bool_], most: Floats, bound: Floats) -> None:
-        """gamma from the greatest correlation; what to do where nothing correlates."""
+        """Set gamma from the largest correlation; finish where nothing correlates."""
         at = self.at
         some = np.flatnonzero(new)
         if not len(some):
             return
-        # A column that is not listed may correlate more: all is noise, or there are many copies.
+        # An unlisted column may correlate more (noise, or many copies).
         unsure = bound[some] > most[some] * (1 + 1e-9)
         self._give_up_at(some[unsure])
         some = some[~unsure]
@@ -216,7 +214,9 @@ class _Rounds:
         self._release(none, np.zeros(len(at.query)), np.ones(len(at.query), bool))
 
     def _judge(self, last: NDArray[np.bool_], facts: Facts, most: Floats, bound: Floats) -> None:
-        """The gap over all columns: who is done, and who cannot be told."""
+        """Compute the gap over all columns; finish queries, or give up those that cannot be
+        decided.
+        """
         at, settings = self.at, self.settings
         gap = np.full(len(last), np.inf)
         for i in np.flatnonzero(last):
@@ -230,14 +230,14 @@ class _Rounds:
         ended = last & (converged | (at.rounds >= settings.max_rounds))
         self._release(np.flatnonzero(ended), gap, converged)
         idle = last & ~ended & (most <= at.gamma * (1 + _SLACK))
-        # Nothing violates that was listed: either something may that was not, or the working set
-        # itself is not solved well enough.
+        # No listed column violates: either an unlisted one may, or the working set is not solved
+        # well enough.
         at.tries[idle] += 1
-        at.worn |= idle & (at.tries > 1)
+        at.stale |= idle & (at.tries > 1)
         self._give_up(idle & ((bound > at.gamma * (1 + _SLACK)) | (at.tries > _TRIES)))
 
     def _fell(self, facts: Facts) -> NDArray[np.bool_]:
-        """Anti-cycling at the final gamma: nobody goes unless the objective fell."""
+        """Prevent cycles at the final gamma: columns leave only if the objective fell."""
         at = self.at
         now = 0.5 * facts.rr + at.gamma * facts.l1
         last = at.level == at.gamma
@@ -246,7 +246,7 @@ class _Rounds:
         return np.asarray(fell)
 
     def _pace(self, who: NDArray[np.bool_], before: Floats, entered: Floats) -> None:
-        """As far down next time as should bring a good share of newcomers into the support."""
+        """Go down as far next time as should bring a good share of k columns into the support."""
         at = self.at
         power = np.clip(ENTER * self.expand / np.maximum(entered, 1), 0.5, 2.0)
         least = np.where(3 * self.facts.support < self.expand, EARLY, DROP)
@@ -258,5 +258,5 @@ class _Rounds:
         self._give_up_at(np.flatnonzero(who & (self.at.query >= 0)))
 
     def _give_up_at(self, slots: Ids) -> None:
-        """To the processor; ``solved`` stays None."""
+        """Leave queries to the processor; ``solved`` stays None."""
         self.at.query[slots] = -1

@@ -1,4 +1,4 @@
-"""The door of this folder: a dictionary brought to the device once, and queries solved there."""
+"""Solve queries on the device; a dictionary is copied there once."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from likewise_methods.siso.solver.dictionary import Dictionary, Floats
 from likewise_methods.siso.solver.rounds import QueryCode, Settings
 from likewise_methods.siso.solver.rounds import run as run_on_processor
 
-# Dictionaries on the device live as long as those they were made from.
-_brought: WeakKeyDictionary[Dictionary, DeviceOperations] = WeakKeyDictionary()
+# A dictionary on the device lives as long as the one it was copied from.
+_copied: WeakKeyDictionary[Dictionary, DeviceOperations] = WeakKeyDictionary()
 
 
 def on_device(dictionary: Dictionary) -> DeviceOperations:
-    """The dictionary in the device's memory; a second call finds it there."""
-    if dictionary not in _brought:
-        _brought[dictionary] = DeviceOperations(dictionary)
-    return _brought[dictionary]
+    """Return the dictionary in the device's memory, copied on the first call."""
+    if dictionary not in _copied:
+        _copied[dictionary] = DeviceOperations(dictionary)
+    return _copied[dictionary]
 
 
 def solve(
     operations: Operations, dictionary: Dictionary, Y: Floats, gamma: Floats | None,
     settings: Settings, slots: int,
 ) -> list[QueryCode]:  # fmt: skip
-    """Codes of all rows of Y; what a device gives up is solved on the processor."""
+    """Return codes of all rows of Y; queries that the device gives up are solved on the
+    processor.
+    """
     found: list[QueryCode | None] = [None] * len(Y)
     while slots:
         try:
             found = run(operations, Y, gamma, settings, slots)
             break
         except MemoryError:
-            # How large working sets become is not known before; smaller batches are slower only.
+            # The size of working sets is not known in advance; smaller batches are only slower.
             slots //= 2
-        operations.tidy()
+        operations.free_unused()
     hard = np.flatnonzero([one is None for one in found])
     own = None if gamma is None else gamma[hard]
     rest = iter(run_on_processor(dictionary, Y[hard], own, None, None, settings))

@@ -1,15 +1,15 @@
-"""The homotopy of one query on a tableau: what a device does with one block of threads.
+"""The homotopy of one query on a tableau: the work of one block of threads on a device.
 
 The tableau of a working set with support S and the rest O is, with G its Gram matrix,
 
     T = [ -G_SS^-1         G_SS^-1 G_SO                 ]
         [ G_OS G_SS^-1     G_OO - G_OS G_SS^-1 G_SO     ]
 
-(docs/methods/siso.md, (23)).  Everything a pivot needs stands in one column of it: of a column
-outside, its coefficients on the support and its squared distance to their span; of a column inside,
-minus its column of the inverse.  Entering and leaving are sweeps, changes of rank one without any
-order in which they must be computed, which is why a device takes this in place of a triangular
-factor.  A test compares the kernel ``walk`` in ``kernels.cu`` with this file.
+(docs/methods/siso.md, (23)).  One column of it has everything a pivot needs: a column outside has
+its coefficients on the support and its squared distance to their span; a column inside has minus
+its column of the inverse.  Entering and leaving are sweeps: rank-one updates that may be computed
+in any order, which suits a device better than a triangular factor.  A test compares the kernel
+``walk`` in ``kernels.cu`` with this file.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from likewise_methods.siso.solver.dictionary import Floats
 from likewise_methods.siso.solver.homotopy import DONE, PAUSED, STUCK
 
-# A column whose squared distance to the span of the support is below this is its combination.
-# A tableau is less precise than a factor: compare ``cholesky.DEPENDENT``.
+# A column whose squared distance to the span of the support is below this depends on it.  A tableau
+# is less precise than a factor: compare ``cholesky.DEPENDENT``.
 DEPENDENT = 1e-10
-# Rates below this share of the bound are round-off.
+# Rates below this share of the bound are rounding.
 _STILL = 1e-12
 _AT_ONCE = 1e-14
 _WAITS, _NEVER = 1, 2
 
 
 class Walked(NamedTuple):
-    """How far a walk came: ``left`` is the share of the way still to go."""
+    """How far a walk came; ``left`` is the share of the way left."""
 
     left: float
     state: int
@@ -41,7 +41,7 @@ class Walked(NamedTuple):
 
 
 def sweep(T: Floats, j: int) -> None:
-    """Column j changes sides: into the support where T[j, j] > 0, out of it elsewhere."""
+    """Move column j into the support if T[j, j] > 0, else out of it."""
     p, t = T[j, j], T[j].copy()
     way = 1.0 if p > 0 else -1.0
     T -= np.outer(t, t) / p
@@ -50,7 +50,7 @@ def sweep(T: Floats, j: int) -> None:
 
 
 def build(T: Floats, x: Floats, s: NDArray[np.int8]) -> None:
-    """The tableau of the support x has, from the Gram matrix; dependent columns leave x."""
+    """Build the tableau of the support of x from the Gram matrix; dependent columns leave x."""
     for j in np.flatnonzero(s):
         if T[j, j] <= DEPENDENT:
             x[j], s[j] = 0.0, 0
@@ -64,8 +64,8 @@ def walk(
 ) -> Walked:  # fmt: skip
     """Lower the bounds of all columns to ``target``, or until ``entries`` columns have entered.
 
-    T, x and s are brought up to date; c is read.  Bounds begin where x is optimal for them: at the
-    correlation itself on the support, at ``level`` or the own correlation elsewhere.
+    T, x and s are updated; c is read.  Bounds begin where x is optimal for them: at the correlation
+    itself on the support, at ``level`` or the own correlation elsewhere.
     """
     c = c.copy()
     reach = c if nonnegative else np.abs(c)
@@ -98,7 +98,7 @@ def walk(
         left -= step
         if j < 0:
             return Walked(0.0, DONE, pivots, entered)
-        # Ties are resolved one at a time; whoever leaves may not come back before the walk moves.
+        # Ties are resolved one at a time; a column that left may only return after a positive step.
         if step > _AT_ONCE:
             barred[barred == _WAITS] = 0
         pivots += 1
@@ -109,8 +109,8 @@ def walk(
             return Walked(left, PAUSED, pivots, entered)
         coefficient = 0.0
         if np.count_nonzero(s) == most or T[j, j] <= DEPENDENT:
-            # A combination of the support: it takes on so much that the first of the support is
-            # at zero, the residual staying as it is.
+            # The column depends on the support: its coefficient grows until the first of the
+            # support is zero, while the residual stays.
             rate = sign * T[j] * s
             at = np.flatnonzero((s != 0) & (rate > 1e-9))
             if not len(at):
@@ -132,7 +132,7 @@ def _next(
     x: Floats, c: Floats, s: Any, q: Floats, db: Floats, barred: Any,
     target: float, left: float, nonnegative: bool,
 ) -> tuple[float, int, int]:  # fmt: skip
-    """(step, who, sign) of the first event; nobody (-1) where the target comes first."""
+    """Return (step, who, sign) of the first event; who is -1 where the target comes first."""
     b = target - left * db
     times = np.full((2, len(x)), np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
