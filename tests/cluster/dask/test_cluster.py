@@ -31,7 +31,7 @@ from likewise.ingest import pool
 from likewise.tags import bulk
 from likewise_cluster.dask import cluster as cluster_module
 from likewise_cluster.dask.cluster import (
-    TOGETHER,
+    BATCH,
     Cluster,
     ClusterAway,
     ClusterMissing,
@@ -231,7 +231,7 @@ def test_a_killed_worker_and_a_bad_picture_change_nothing(
     described = [path.name.split("-")[1] for path in started.marks.glob("done-*")]
     assert len(set(described)) == 17
     # Only what was lost with the worker, and what the bad picture took along, is done again.
-    assert len(described) - 17 <= 2 * (TOGETHER - 1)
+    assert len(described) - 17 <= 2 * (BATCH - 1)
     assert result.known == 0
     with Collection.open(tmp_path / "together.lw") as col:
         # The bad picture is remembered.

@@ -31,11 +31,11 @@ from likewise.ingest import pool
 from likewise.ingest.pool import Failure
 from likewise.ingest.remote_paths import Needs, PathMap, PortableTask, RemotePaths, path_map
 
-TOGETHER = 4
+BATCH = 4
 """Tasks that travel together: a message costs a millisecond or two, a picture twenty and more."""
 AHEAD = 4
 """Handfuls under way for each thread of the cluster."""
-LEAST_AHEAD = 8
+MIN_AHEAD = 8
 PATIENCE = 60.0
 """Seconds the cluster may be without any worker."""
 CONNECTING = 20.0
@@ -66,7 +66,7 @@ class WorkersDiffer(CollectionError):
     """A worker cannot do the work as this machine would: other versions, other files."""
 
 
-class _Parcel:
+class _BatchMessage:
     """What goes to a worker.  No tuple: Dask would look for its own objects inside of it."""
 
     def __init__(
@@ -82,7 +82,7 @@ class _Parcel:
         self.files, self.seconds, self.versions = files, seconds, dict(versions)
 
 
-class _Done(NamedTuple):
+class _BatchResult(NamedTuple):
     """Answers or failures in the order of the tasks; or what is wrong with the worker.
 
     ``unseen`` are pictures that are not where the worker looks for them.
@@ -95,7 +95,7 @@ class _Done(NamedTuple):
 
 
 @dataclass
-class _Handful:
+class _Batch:
     """Some tasks under way; ``alone`` is a single one that is tried without any other."""
 
     tasks: list[Any]
@@ -202,10 +202,10 @@ class Cluster:
         seconds: float,
     ) -> Iterator[R]:
         """``work`` of every task, in their order; ``on_failure`` of those that have no answer."""
-        course = _Course(self, work, iter(tasks), seconds)
+        run = _ClusterRun(self, work, iter(tasks), seconds)
         try:
-            while course.go_on(tick):
-                for task, answer in course.take_answers():
+            while run.go_on(tick):
+                for task, answer in run.take_answers():
                     if isinstance(answer, Failure):
                         yield on_failure(task, answer)
                     elif isinstance(task, PortableTask):
@@ -214,12 +214,12 @@ class Cluster:
                         yield answer
         finally:
             # Ctrl-C too: workers finish what they are at, and nobody asks for it.
-            course.cancel()
+            run.cancel()
 
     def submit(self, work: Callable[[Any], Any], tasks: Sequence[Any], seconds: float) -> Any:
         """Dask's future of a handful of tasks."""
-        parcel = _Parcel(work, tasks, self._paths, self._send(tasks), seconds, versions())
-        return self._connect().submit(do_parcel, parcel, pure=False)
+        message = _BatchMessage(work, tasks, self._paths, self._send(tasks), seconds, versions())
+        return self._connect().submit(do_batch, message, pure=False)
 
     def n_worker_threads(self) -> int:
         """Threads that the cluster has now."""
@@ -228,12 +228,12 @@ class Cluster:
         except (OSError, TimeoutError, RuntimeError) as error:
             raise self._away("is gone", error) from error
 
-    def fetch(self, future: Any) -> _Done | None:
+    def fetch(self, future: Any) -> _BatchResult | None:
         """What came of a future that was done; None where its worker died meanwhile."""
         from distributed import KilledWorker
 
         try:
-            found: _Done = future.result(timeout=CONNECTING)
+            found: _BatchResult = future.result(timeout=CONNECTING)
         except (TimeoutError, KilledWorker):
             return None
         except (OSError, CancelledError) as error:
@@ -272,7 +272,7 @@ class Cluster:
         return self._away("is gone, or was started again")
 
 
-class _Course:
+class _ClusterRun:
     """One run: handfuls in the order of their tasks, those before the first unanswered one given
     out, and those after it under way."""
 
@@ -280,8 +280,8 @@ class _Course:
         self, cluster: Cluster, work: Callable[[Any], Any], source: Iterator[Any], seconds: float
     ) -> None:
         self._cluster, self._work, self._source, self._seconds = cluster, work, source, seconds
-        self._window: deque[_Handful] = deque()
-        self._most = LEAST_AHEAD
+        self._window: deque[_Batch] = deque()
+        self._most = MIN_AHEAD
         self._something_done = threading.Event()
         self._seen = self._ticked = time.monotonic()
 
@@ -315,7 +315,7 @@ class _Course:
                 except (OSError, RuntimeError, TimeoutError):
                     return  # the cluster is gone, and all of them with it
 
-    def _under_way(self) -> list[_Handful]:
+    def _under_way(self) -> list[_Batch]:
         return [one for one in self._window if one.future is not None and one.answers is None]
 
     def _fill(self) -> None:
@@ -328,14 +328,14 @@ class _Course:
         if any(one.alone for one in self._under_way()):
             return
         while len(self._window) < self._most:
-            found = list(itertools.islice(self._source, TOGETHER))
+            found = list(itertools.islice(self._source, BATCH))
             if not found:
                 return
             # What a space learns ends a run, so a handful never needs two sets of files.
-            self._window.append(one := _Handful(found))
+            self._window.append(one := _Batch(found))
             self._submit(one)
 
-    def _submit(self, one: _Handful) -> None:
+    def _submit(self, one: _Batch) -> None:
         one.future = self._cluster.submit(self._work, one.tasks, self._seconds)
         one.future.add_done_callback(lambda _: self._something_done.set())
 
@@ -354,7 +354,7 @@ class _Course:
             elif one.future.status == "error":
                 self._blame(one)
 
-    def _settle(self, one: _Handful, done: _Done) -> None:
+    def _settle(self, one: _Batch, done: _BatchResult) -> None:
         if done.refusal is not None:
             raise WorkersDiffer(done.refusal)
         if done.error is not None:
@@ -369,7 +369,7 @@ class _Course:
         one.answers = done.answers
         one.future = None
 
-    def _blame(self, one: _Handful) -> None:
+    def _blame(self, one: _Batch) -> None:
         """Whoever was there each time a worker died is tried alone; then it is to blame."""
         from distributed import KilledWorker
 
@@ -386,11 +386,11 @@ class _Course:
         at = self._window.index(one)
         self._window.remove(one)
         for offset, task in enumerate(one.tasks):
-            self._window.insert(at + offset, _Handful([task], alone=True))
+            self._window.insert(at + offset, _Batch([task], alone=True))
 
     def _look_at_workers(self, now: float) -> None:
         threads = self._cluster.n_worker_threads()
-        self._most = max(LEAST_AHEAD, AHEAD * threads)
+        self._most = max(MIN_AHEAD, AHEAD * threads)
         if threads:
             self._seen = now
         elif now - self._seen > PATIENCE:
@@ -431,34 +431,34 @@ class _Job(NamedTuple):
             prepare()
 
 
-def do_parcel(parcel: _Parcel) -> _Done:
-    """All tasks of a parcel, each in a process of this worker's own pool."""
-    refusal = _compare_versions(parcel.versions)
+def do_batch(message: _BatchMessage) -> _BatchResult:
+    """All tasks of a message, each in a process of this worker's own pool."""
+    refusal = _compare_versions(message.versions)
     folder = Path()
-    if parcel.files is not None and refusal is None:
-        from likewise_cluster.dask.cluster_files import folder_of
+    if message.files is not None and refusal is None:
+        from likewise_cluster.dask.cluster_files import worker_folder
 
-        found = folder_of(parcel.files)
+        found = worker_folder(message.files)
         refusal = None if found else "a worker could not keep the files it was sent; see its log"
         folder = found or folder
     if refusal is not None:
-        return _Done([], {}, refusal)
-    there = RemotePaths(parcel.paths, folder)
+        return _BatchResult([], {}, refusal)
+    there = RemotePaths(message.paths, folder)
     unseen: dict[int, str] = {}
     jobs = []
-    for number, task in enumerate(parcel.tasks):
+    for number, task in enumerate(message.tasks):
         picture = _needs(task).picture
         if picture is not None and not os.path.lexists(mapped := there.path(picture)):
             unseen[number] = mapped
         moved = task.at(there) if isinstance(task, PortableTask) else task
-        jobs.append(_Job(number, parcel.work, moved))
+        jobs.append(_Job(number, message.work, moved))
     # Dask's workers are daemons, which may have no children; ours leave when their parent does.
     multiprocessing.current_process().daemon = False
     try:
-        answers = dict(pool.run(_do, jobs, 1, _fail, seconds=parcel.seconds))
+        answers = dict(pool.run(_do, jobs, 1, _fail, seconds=message.seconds))
     except (RuntimeError, CollectionError) as error:
-        return _Done([], {}, error=str(error))
-    return _Done([answers[number] for number in range(len(jobs))], unseen)
+        return _BatchResult([], {}, error=str(error))
+    return _BatchResult([answers[number] for number in range(len(jobs))], unseen)
 
 
 def _do(job: _Job) -> tuple[int, Any]:

@@ -60,7 +60,7 @@ def read_files(root: Path, names: tuple[str, ...]) -> dict[str, bytes]:
     return found
 
 
-def folder_of(name: str) -> Path | None:
+def worker_folder(name: str) -> Path | None:
     """On a worker: where the files of a plugin lie; None where they never came."""
     with _lock:
         return _folders.get(name)

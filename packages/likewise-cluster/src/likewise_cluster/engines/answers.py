@@ -17,7 +17,14 @@ import numpy as np
 
 from likewise.engines.errors import EngineWrong
 from likewise.engines.protocol import RowKind
-from likewise_cluster.engines.points import Looking, Nominee, Numbers, Payload, Point, SparseNumbers
+from likewise_cluster.engines.points import (
+    Candidate,
+    Numbers,
+    Payload,
+    Point,
+    SearchOptions,
+    SparseNumbers,
+)
 
 LARGEST_ID = 2**63 - 1
 
@@ -29,10 +36,10 @@ def wrong(address: str, what: str) -> EngineWrong:
     )
 
 
-def nominee_of(address: str, record: Any, name: str, how: Looking) -> Nominee:
+def candidate_of(address: str, record: Any, name: str, how: SearchOptions) -> Candidate:
     """What a client found, with the vector that was asked for."""
     vector = vector_of(address, record, name) if how.with_vectors else None
-    return Nominee(record.id, record.score, vector)
+    return Candidate(record.id, record.score, vector)
 
 
 def vector_of(address: str, record: Any, name: str) -> Numbers:
@@ -63,9 +70,9 @@ def point_of(address: str, record: Any) -> Point:
     return Point(record.id, made, record.payload or {})
 
 
-def check_nominees(
-    address: str, found: Sequence[Nominee], kind: RowKind, limit: int
-) -> Sequence[Nominee]:
+def check_candidates(
+    address: str, found: Sequence[Candidate], kind: RowKind, limit: int
+) -> Sequence[Candidate]:
     """Pictures that were found: as many as asked for, none twice, scores and rows of numbers."""
     if len(found) > limit:
         raise wrong(address, f"{len(found)} pictures where {limit} were asked for")

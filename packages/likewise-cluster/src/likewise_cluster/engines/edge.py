@@ -15,14 +15,21 @@ from typing import Any
 from likewise.engines.errors import EngineAway, EngineMissing, EngineRefused
 from likewise.engines.protocol import RowKind
 from likewise_cluster.engines import points as pt
-from likewise_cluster.engines.answers import check_number, nominee_of, point_of
-from likewise_cluster.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
-from likewise_cluster.engines.wire import Dialect
+from likewise_cluster.engines.answers import candidate_of, check_number, point_of
+from likewise_cluster.engines.points import (
+    Candidate,
+    Numbers,
+    Payload,
+    Point,
+    PointFilter,
+    SearchOptions,
+)
+from likewise_cluster.engines.wire import Translator
 from likewise_methods.durable_files import private_folder
 from likewise_methods.neighbours import Metric
 
 _CONFIG = "edge_config.json"
-_NOBODY = "nobody"
+_PLACEHOLDER = "nobody"
 """A vector that no picture has: a shard cannot be made without any."""
 _KEYWORDS = (pt.TAGS, pt.INSIDE, pt.OWNER)
 
@@ -37,7 +44,7 @@ def _library() -> Any:
     return qdrant_edge
 
 
-class _Held:
+class _SharedShard:
     """What is open of a folder, and how many of this process use it."""
 
     def __init__(self) -> None:
@@ -45,7 +52,7 @@ class _Held:
         self.users = 0
 
 
-_OPEN: dict[str, _Held] = {}
+_OPEN: dict[str, _SharedShard] = {}
 _OPENING = threading.RLock()
 
 
@@ -55,13 +62,13 @@ class EdgePoints:
     def __init__(self, folder: Path, *, threads: int = 1) -> None:
         self.address = f"qdrant-edge://{folder}"
         self._edge = _library()
-        self._say = Dialect(self._edge, "RangeFloat", "point_ids", "vector", set)
+        self._to = Translator(self._edge, "RangeFloat", "point_ids", "vector", set)
         self._folder = folder
         self._threads = threads
         self._is_open = True
         self._key = str(folder.resolve())
         with _OPENING:
-            self._held = _OPEN.get(self._key) or _Held()
+            self._held = _OPEN.get(self._key) or _SharedShard()
             # A new one is made when something is put there.
             if self._held.shard is None and (folder / _CONFIG).exists():
                 self._held.shard = self._load()
@@ -95,7 +102,7 @@ class EdgePoints:
         if self._shard is None:
             return {}
         config = json.loads((self._folder / _CONFIG).read_text())
-        names = (config.get("sparse_vectors") or {}).keys() - {_NOBODY}
+        names = (config.get("sparse_vectors") or {}).keys() - {_PLACEHOLDER}
         found = {name: RowKind(True, 0) for name in sorted(names)}
         for name, said in (config.get("vectors") or {}).items():
             metric: Metric = "l2" if said["distance"] == "Euclid" else "ip"
@@ -109,7 +116,7 @@ class EdgePoints:
             if self._shard is None:
                 private_folder(self._folder)
                 config = edge.EdgeConfig(
-                    sparse_vectors={_NOBODY: edge.EdgeSparseVectorParams()},
+                    sparse_vectors={_PLACEHOLDER: edge.EdgeSparseVectorParams()},
                     max_search_threads=self._threads,
                 )
                 self._held.shard = edge.EdgeShard.create(str(self._folder), config)
@@ -136,7 +143,7 @@ class EdgePoints:
         made = [
             self._edge.Point(
                 one.id,
-                {name: self._say.vector(numbers) for name, numbers in one.vectors.items()},
+                {name: self._to.vector(numbers) for name, numbers in one.vectors.items()},
                 dict(one.payload),
             )
             for one in points
@@ -144,49 +151,51 @@ class EdgePoints:
         self._change(self._edge.UpdateOperation.upsert_points(made))
 
     def delete_vector(self, ids: Sequence[int], name: str) -> None:
-        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
-        self._change(self._edge.UpdateOperation.delete_vectors_by_filter(sieve, [name]))
+        passing = self._to.filter(PointFilter((pt.IdIn(frozenset(ids)),)))
+        self._change(self._edge.UpdateOperation.delete_vectors_by_filter(passing, [name]))
 
-    def delete(self, sieve: Sieve) -> None:
-        self._change(self._edge.UpdateOperation.delete_points_by_filter(self._say.filter(sieve)))
+    def delete(self, passing: PointFilter) -> None:
+        self._change(self._edge.UpdateOperation.delete_points_by_filter(self._to.filter(passing)))
 
     def set_payload(self, ids: Sequence[int], payload: Payload) -> None:
-        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
-        self._change(self._edge.UpdateOperation.set_payload_by_filter(sieve, dict(payload)))
+        passing = self._to.filter(PointFilter((pt.IdIn(frozenset(ids)),)))
+        self._change(self._edge.UpdateOperation.set_payload_by_filter(passing, dict(payload)))
 
     def nearest(
-        self, name: str, query: Numbers, limit: int, sieve: Sieve, how: Looking
-    ) -> list[Nominee]:
+        self, name: str, query: Numbers, limit: int, passing: PointFilter, how: SearchOptions
+    ) -> list[Candidate]:
         edge, first = self._edge, how.first
-        kept = self._say.filter_or_none(sieve)
+        condition = self._to.filter_or_none(passing)
         params = edge.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
         before = None
         if first is not None:
-            nearest = edge.Query.Nearest(self._say.vector(first.query), using=first.store)
-            before = [edge.Prefetch(limit=first.limit, query=nearest, filter=kept, params=params)]
+            nearest = edge.Query.Nearest(self._to.vector(first.query), using=first.store)
+            before = [
+                edge.Prefetch(limit=first.limit, query=nearest, filter=condition, params=params)
+            ]
         found = self._ask(
             "query",
             edge.QueryRequest(
                 limit=limit,
-                query=edge.Query.Nearest(self._say.vector(query), using=name),
+                query=edge.Query.Nearest(self._to.vector(query), using=name),
                 prefetches=before,
-                filter=kept,
+                filter=condition,
                 params=params,
                 with_vector=[name] if how.with_vectors else False,
                 with_payload=False,
             ),
         )
-        return [nominee_of(self.address, one, name, how) for one in found]
+        return [candidate_of(self.address, one, name, how) for one in found]
 
     def scroll(
-        self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
+        self, passing: PointFilter, first: int, limit: int, vector: str | None, payload: bool
     ) -> list[Point]:
         found, _ = self._ask(
             "scroll",
             self._edge.ScrollRequest(
                 offset=first,
                 limit=limit,
-                filter=self._say.filter(sieve),
+                filter=self._to.filter(passing),
                 with_payload=payload,
                 with_vector=[vector] if vector else False,
             ),
@@ -197,8 +206,8 @@ class EdgePoints:
         found = self._ask("retrieve", list(ids), payload, list(vectors))
         return [point_of(self.address, one) for one in found]
 
-    def count(self, sieve: Sieve) -> int:
-        asked = self._edge.CountRequest(exact=True, filter=self._say.filter(sieve))
+    def count(self, passing: PointFilter) -> int:
+        asked = self._edge.CountRequest(exact=True, filter=self._to.filter(passing))
         return int(self._ask("count", asked))
 
     def largest(self, field: str) -> float:

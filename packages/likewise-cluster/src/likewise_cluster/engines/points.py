@@ -40,7 +40,7 @@ class Point(NamedTuple):
     payload: Payload
 
 
-class Nominee(NamedTuple):
+class Candidate(NamedTuple):
     """A picture that the engine found; its score is the engine's, in float32."""
 
     id: int
@@ -49,7 +49,7 @@ class Nominee(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Equals:
+class FieldIs:
     """A field that is this, or a list that has it."""
 
     field: str
@@ -57,7 +57,7 @@ class Equals:
 
 
 @dataclass(frozen=True)
-class OneOf:
+class FieldIn:
     """A field that is one of these, or a list that has one."""
 
     field: str
@@ -65,7 +65,7 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class Between:
+class FieldRange:
     """A number from ``low`` on and below ``high``."""
 
     field: str
@@ -74,56 +74,56 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Among:
+class IdIn:
     """A picture that is one of these."""
 
     ids: frozenset[int]
 
 
 @dataclass(frozen=True)
-class Has:
+class HasVector:
     """A picture that has this named vector."""
 
     vector: str
 
 
-Condition = Equals | OneOf | Between | Among | Has
+Condition = FieldIs | FieldIn | FieldRange | IdIn | HasVector
 
 
 @dataclass(frozen=True)
-class Sieve:
+class PointFilter:
     """Conditions that must all hold, and those of which none may."""
 
     all_of: tuple[Condition, ...] = ()
     none_of: tuple[Condition, ...] = ()
 
-    def having(self, vector: str) -> Sieve:
+    def having(self, vector: str) -> PointFilter:
         """The same over the pictures that have a vector."""
-        return Sieve((Has(vector), *self.all_of), self.none_of)
+        return PointFilter((HasVector(vector), *self.all_of), self.none_of)
 
 
-def sieve_of(where: Where | None) -> Sieve:
+def point_filter(where: Where | None) -> PointFilter:
     """A ``where`` over all pictures."""
     found: list[Condition] = []
     if where is not None:
-        found += [Equals(TAGS, tag) for tag in where.tags]
+        found += [FieldIs(TAGS, tag) for tag in where.tags]
         if where.folders:
-            found.append(OneOf(INSIDE, where.folders))
+            found.append(FieldIn(INSIDE, where.folders))
         if where.after is not None or where.before is not None:
             low = None if where.after is None else moment_of(where.after)
             high = None if where.before is None else moment_of(where.before)
-            found.append(Between(MOMENT, low, high))
+            found.append(FieldRange(MOMENT, low, high))
         if where.only is not None:
-            found.append(Among(where.only))
+            found.append(IdIn(where.only))
         if where.but:
-            return Sieve(tuple(found), (Among(where.but),))
-    return Sieve(tuple(found))
+            return PointFilter(tuple(found), (IdIn(where.but),))
+    return PointFilter(tuple(found))
 
 
 @dataclass(frozen=True)
-class Looking:
+class SearchOptions:
     """How the best are looked for: dense rows one by one (``exact``) or along the graph, where
-    ``breadth`` candidates are kept on the way; in two stages with ``first``."""
+    ``breadth`` candidates are passing on the way; in two stages with ``first``."""
 
     exact: bool = False
     breadth: int | None = None
@@ -151,7 +151,7 @@ class Points(Protocol):
     def delete_vector(self, ids: Sequence[int], name: str) -> None:
         """One vector of pictures; those that are not there do not matter."""
 
-    def delete(self, sieve: Sieve) -> None:
+    def delete(self, passing: PointFilter) -> None:
         """Points that pass."""
 
     def set_payload(self, ids: Sequence[int], payload: Payload) -> None:
@@ -162,20 +162,20 @@ class Points(Protocol):
         name: str,
         query: Numbers,
         limit: int,
-        sieve: Sieve,
-        how: Looking,
-    ) -> list[Nominee]:
+        passing: PointFilter,
+        how: SearchOptions,
+    ) -> list[Candidate]:
         """The best by the engine's own score, best first, with their vectors if wanted."""
 
     def scroll(
-        self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
+        self, passing: PointFilter, first: int, limit: int, vector: str | None, payload: bool
     ) -> list[Point]:
         """Points from an id on, by id."""
 
     def retrieve(self, ids: Sequence[int], vectors: Sequence[str], payload: bool) -> list[Point]:
         """Those of the points that are there."""
 
-    def count(self, sieve: Sieve) -> int:
+    def count(self, passing: PointFilter) -> int:
         """How many pass, exactly."""
 
     def largest(self, field: str) -> float:

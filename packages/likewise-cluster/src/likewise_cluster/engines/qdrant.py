@@ -29,21 +29,21 @@ from likewise.errors import CollectionError, InvalidInput
 from likewise_cluster.engines import points as pt
 from likewise_cluster.engines.answers import (
     check_among,
-    check_nominees,
+    check_candidates,
     check_numbers,
     check_page,
     text_in,
     texts_in,
 )
 from likewise_cluster.engines.points import (
-    Looking,
-    Nominee,
+    Candidate,
     Numbers,
     Point,
+    PointFilter,
     Points,
-    Sieve,
+    SearchOptions,
     SparseNumbers,
-    sieve_of,
+    point_filter,
 )
 from likewise_cluster.engines.rows import ROUNDING, check_put, error_bounds, marks_of, no_rows
 from likewise_methods.index import id_vector
@@ -197,8 +197,8 @@ class QdrantRows:
         others: Mapping[int, Point],
     ) -> Point:
         old = others.get(image, Point(image, {}, {}))
-        kept = {key: value for key, value in old.payload.items() if key.startswith(PREFIXES)}
-        payload = {**kept, **payload_of(facts), self._mark_field: mark, self._reach_field: reach}
+        other = {key: value for key, value in old.payload.items() if key.startswith(PREFIXES)}
+        payload = {**other, **payload_of(facts), self._mark_field: mark, self._reach_field: reach}
         if self.owner:
             payload[pt.OWNER] = self.owner
         return Point(image, {**old.vectors, self.name: self._numbers(rows, at)}, payload)
@@ -212,13 +212,13 @@ class QdrantRows:
 
     def remove(self, ids: Any) -> None:
         gone = np.unique(id_vector(ids, None)).tolist()
-        others = tuple(pt.Has(name) for name in self._points.names() if name != self.name)
+        others = tuple(pt.HasVector(name) for name in self._points.names() if name != self.name)
         for start in range(0, len(gone), _PAGE):
             some = gone[start : start + _PAGE]
             if others:
                 self._points.delete_vector(some, self.name)
             # Whoever is in no store any more is no picture.
-            self._points.delete(Sieve((pt.Among(frozenset(some)),), others))
+            self._points.delete(PointFilter((pt.IdIn(frozenset(some)),), others))
 
     def retag(self, tags: Mapping[int, Sequence[str]]) -> None:
         same: dict[tuple[str, ...], list[int]] = {}
@@ -230,8 +230,8 @@ class QdrantRows:
 
     def drop(self) -> None:
         """This store, gone from every picture; those that are in no other go too."""
-        others = tuple(pt.Has(name) for name in self._points.names() if name != self.name)
-        self._points.delete(Sieve((pt.Has(self.name),), others))
+        others = tuple(pt.HasVector(name) for name in self._points.names() if name != self.name)
+        self._points.delete(PointFilter((pt.HasVector(self.name),), others))
         self._points.drop(self.name, [self._mark_field, self._reach_field])
 
     # -- questions --------------------------------------------------------------------------
@@ -259,42 +259,44 @@ class QdrantRows:
         scores : float32 array
             Their scores.
         """
-        k, sieve = whole(k, "k"), sieve_of(where)
+        k, passing = whole(k, "k"), point_filter(where)
         if self.kind.is_sparse:
-            return self._search_sparse(sparse_query(self.kind, row), k, sieve, first)
+            return self._search_sparse(sparse_query(self.kind, row), k, passing, first)
         if first is not None:
             raise InvalidInput("dense rows are searched in one stage; first belongs to sparse ones")
-        return self._search_dense(dense_query(self.kind, row), k, sieve)
+        return self._search_dense(dense_query(self.kind, row), k, passing)
 
-    def _search_sparse(self, query: Rows, k: int, sieve: Sieve, first: FirstStage | None) -> Found:
+    def _search_sparse(
+        self, query: Rows, k: int, passing: PointFilter, first: FirstStage | None
+    ) -> Found:
         words = query.words.astype(np.int64)
         asked = SparseNumbers(words, query.values.astype(np.float32))
         slack = self._slack(query.values)
         limit = k + MORE
         while True:
-            ids, values, worst = self._nominees(asked, limit, sieve, query, first)
+            ids, values, worst = self._candidates(asked, limit, passing, query, first)
             # Of those it did not return, some may score exactly 0 in float32.
             others = max(0.0 if worst is None else worst, 0.0) + slack
             if len(values) >= k and _kth(values, k) > np.float32(others):
                 return best_of(ids, values, k)
             if worst is None:
-                return self._fill(ids, values, k, self._within(sieve, first), query)
+                return self._fill(ids, values, k, self._within(passing, first), query)
             limit *= 4
 
-    def _within(self, sieve: Sieve, first: FirstStage | None) -> Sieve:
+    def _within(self, passing: PointFilter, first: FirstStage | None) -> PointFilter:
         """The pictures of the first stage, by their ids."""
         if first is None:
-            return sieve
-        how = Looking(self.exact, max(BREADTH, first.limit), with_vectors=False)
-        found = self._points.nearest(first.store, first.query, first.limit, sieve, how)
-        check_nominees(self._points.address, found, self.kind, first.limit)
-        nearest = pt.Among(frozenset(one.id for one in found))
-        return Sieve((*sieve.all_of, nearest), sieve.none_of)
+            return passing
+        how = SearchOptions(self.exact, max(BREADTH, first.limit), with_vectors=False)
+        found = self._points.nearest(first.store, first.query, first.limit, passing, how)
+        check_candidates(self._points.address, found, self.kind, first.limit)
+        nearest = pt.IdIn(frozenset(one.id for one in found))
+        return PointFilter((*passing.all_of, nearest), passing.none_of)
 
-    def _search_dense(self, query: NDArray[np.float32], k: int, sieve: Sieve) -> Found:
+    def _search_dense(self, query: NDArray[np.float32], k: int, passing: PointFilter) -> Found:
         limit = k + MORE
         while True:
-            ids, values, worst = self._nominees(query, limit, sieve, query)
+            ids, values, worst = self._candidates(query, limit, passing, query)
             if worst is None:
                 return best_of(ids, values, k)
             last = _kth(values, k)
@@ -302,18 +304,23 @@ class QdrantRows:
                 return best_of(ids, values, k)
             limit *= 4
 
-    def _nominees(
-        self, asked: Numbers, limit: int, sieve: Sieve, query: Any, first: FirstStage | None = None
+    def _candidates(
+        self,
+        asked: Numbers,
+        limit: int,
+        passing: PointFilter,
+        query: Any,
+        first: FirstStage | None = None,
     ) -> tuple[Ids, NDArray[np.float32], float | None]:
         """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
-        found: Sequence[Nominee] = []
+        found: Sequence[Candidate] = []
         if not isinstance(asked, SparseNumbers) or len(asked.words):
             # Its sparse index is exact as it is.
             exact = self.exact and (not self.kind.is_sparse or first is not None)
             dense = limit if first is None else first.limit
-            how = Looking(exact, max(BREADTH, dense), first)
-            found = self._points.nearest(self.name, asked, limit, sieve, how)
-            check_nominees(self._points.address, found, self.kind, limit)
+            how = SearchOptions(exact, max(BREADTH, dense), first)
+            found = self._points.nearest(self.name, asked, limit, passing, how)
+            check_candidates(self._points.address, found, self.kind, limit)
         ids = np.array([one.id for one in found], np.int64)
         rows = self._matrix([one.vector for one in found if one.vector is not None])
         values = self._scores(rows, query)
@@ -336,20 +343,20 @@ class QdrantRows:
         return -worst * (1 - 1.01 * (len(query) + 4) * ROUNDING)
 
     def _fill(
-        self, ids: Ids, values: NDArray[np.float32], k: int, sieve: Sieve, query: Rows
+        self, ids: Ids, values: NDArray[np.float32], k: int, passing: PointFilter, query: Rows
     ) -> Found:
         """The best of these, of whom the engine hides, and of pictures that share no word.
 
         ``ids`` are all that the engine gives.  The others score 0, of whom the smallest ids count.
         """
-        hidden, scored = self._hidden(ids, sieve, query)
+        hidden, scored = self._hidden(ids, passing, query)
         ids, values = np.concatenate([ids, hidden]), np.concatenate([values, scored])
         above, known = int((values > 0).sum()), set(ids.tolist())
         zeros: list[int] = []
-        sieve, first = sieve.having(self.name), 0
+        passing, first = passing.having(self.name), 0
         while above + len(zeros) < k:
             wanted = min(_PAGE, k + len(known))
-            page = self._points.scroll(sieve, first, wanted, None, False)
+            page = self._points.scroll(passing, first, wanted, None, False)
             check_page(self._points.address, page, first, wanted)
             if not page:
                 break
@@ -358,7 +365,7 @@ class QdrantRows:
         ids = np.concatenate([ids, np.array(zeros, np.int64)])
         return best_of(ids, np.concatenate([values, np.zeros(len(zeros), np.float32)]), k)
 
-    def _hidden(self, known: Ids, sieve: Sieve, query: Rows) -> Found:
+    def _hidden(self, known: Ids, passing: PointFilter, query: Rows) -> Found:
         """Pictures that share a word, and whose terms cancel to exactly 0 in float32.
 
         Qdrant takes them for pictures that share none.  Asked for the same words with positive
@@ -369,10 +376,10 @@ class QdrantRows:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         golden = (np.arange(len(words)) * 0.6180339887498949) % 1.0
         asked = SparseNumbers(words, (1.0 + golden).astype(np.float32))
-        rest = Sieve(sieve.all_of, (*sieve.none_of, pt.Among(frozenset(known.tolist()))))
+        rest = PointFilter(passing.all_of, (*passing.none_of, pt.IdIn(frozenset(known.tolist()))))
         limit = MORE
         while True:
-            ids, values, worst = self._nominees(asked, limit, rest, query)
+            ids, values, worst = self._candidates(asked, limit, rest, query)
             if worst is None:
                 return ids, values
             limit *= 4
@@ -404,21 +411,21 @@ class QdrantRows:
         return made
 
     def count(self, where: Where | None = None) -> int:
-        return self._points.count(sieve_of(where).having(self.name))
+        return self._points.count(point_filter(where).having(self.name))
 
     def listed(self, ids: Any = None) -> Iterator[list[Listed]]:
         address = self._points.address
         if ids is None:
-            sieve, first = Sieve().having(self.name), 0
-            while page := self._points.scroll(sieve, first, _PAGE, None, True):
+            passing, first = PointFilter().having(self.name), 0
+            while page := self._points.scroll(passing, first, _PAGE, None, True):
                 yield self._listed(check_page(address, page, first, _PAGE))
                 first = page[-1].id + 1
             return
         asked = np.unique(id_vector(ids, None)).tolist()
         for start in range(0, len(asked), _PAGE):
             some = asked[start : start + _PAGE]
-            sieve = Sieve((pt.Among(frozenset(some)),)).having(self.name)
-            page = self._points.scroll(sieve, 0, len(some), None, True)
+            passing = PointFilter((pt.IdIn(frozenset(some)),)).having(self.name)
+            page = self._points.scroll(passing, 0, len(some), None, True)
             yield self._listed(check_among(address, page, some))
 
     def _listed(self, page: Sequence[Point]) -> list[Listed]:
@@ -432,7 +439,9 @@ class QdrantRows:
 
     def count_foreign(self) -> int:
         """Return how many pictures of this store another owner put there."""
-        return self._points.count(Sieve((pt.Has(self.name),), (pt.Equals(pt.OWNER, self.owner),)))
+        return self._points.count(
+            PointFilter((pt.HasVector(self.name),), (pt.FieldIs(pt.OWNER, self.owner),))
+        )
 
 
 def _kth(values: NDArray[np.float32], k: int) -> float:

@@ -13,17 +13,24 @@ from typing import Any, TypeVar
 from likewise.engines.errors import EngineMissing, EngineRefused
 from likewise.engines.protocol import RowKind
 from likewise_cluster.engines import points as pt
-from likewise_cluster.engines.answers import check_number, nominee_of, point_of
-from likewise_cluster.engines.points import Looking, Nominee, Numbers, Payload, Point, Sieve
+from likewise_cluster.engines.answers import candidate_of, check_number, point_of
+from likewise_cluster.engines.points import (
+    Candidate,
+    Numbers,
+    Payload,
+    Point,
+    PointFilter,
+    SearchOptions,
+)
 from likewise_cluster.engines.retries import Retries
-from likewise_cluster.engines.wire import Dialect
+from likewise_cluster.engines.wire import Translator
 from likewise_methods.neighbours import Metric
 
 TIMEOUT = 30
 """Seconds a request may take."""
-_PASSING = (408, 429, 500, 502, 503, 504)
+_TRANSIENT = (408, 429, 500, 502, 503, 504)
 _NO_KEY = (401, 403)
-_PASSING_GRPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL", "ABORTED")
+_TRANSIENT_GRPC = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "INTERNAL", "ABORTED")
 
 Answer = TypeVar("Answer")
 
@@ -70,13 +77,13 @@ class ServerPoints:
         self._name = name
         self._retries = retries or Retries()
         self._m = _library().models
-        self._say = Dialect(self._m, "Range", "has_id", "has_vector", sorted)
+        self._to = Translator(self._m, "Range", "has_id", "has_vector", sorted)
         self._is_local = type(client._client).__name__ == "QdrantLocal"
 
     def _ask(self, call: Callable[..., Answer], *values: Any, **named: Any) -> Answer:
         try:
             return self._retries.call(
-                self.address, lambda: call(self._name, *values, **named), passing_failure
+                self.address, lambda: call(self._name, *values, **named), transient_reason
             )
         except Exception as error:
             refusal = self._refusal(error)
@@ -169,7 +176,7 @@ class ServerPoints:
         made = [
             self._m.PointStruct(
                 id=one.id,
-                vector={name: self._say.vector(numbers) for name, numbers in one.vectors.items()},
+                vector={name: self._to.vector(numbers) for name, numbers in one.vectors.items()},
                 payload=dict(one.payload),
             )
             for one in points
@@ -177,52 +184,52 @@ class ServerPoints:
         self._ask(self._client.upsert, made, wait=True)
 
     def delete_vector(self, ids: Sequence[int], name: str) -> None:
-        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
-        self._ask(self._client.delete_vectors, [name], sieve, wait=True)
+        passing = self._to.filter(PointFilter((pt.IdIn(frozenset(ids)),)))
+        self._ask(self._client.delete_vectors, [name], passing, wait=True)
 
-    def delete(self, sieve: Sieve) -> None:
-        selected = self._m.FilterSelector(filter=self._say.filter(sieve))
+    def delete(self, passing: PointFilter) -> None:
+        selected = self._m.FilterSelector(filter=self._to.filter(passing))
         self._ask(self._client.delete, selected, wait=True)
 
     def set_payload(self, ids: Sequence[int], payload: Payload) -> None:
-        sieve = self._say.filter(Sieve((pt.Among(frozenset(ids)),)))
-        self._ask(self._client.set_payload, dict(payload), sieve, wait=True)
+        passing = self._to.filter(PointFilter((pt.IdIn(frozenset(ids)),)))
+        self._ask(self._client.set_payload, dict(payload), passing, wait=True)
 
     def nearest(
-        self, name: str, query: Numbers, limit: int, sieve: Sieve, how: Looking
-    ) -> list[Nominee]:
+        self, name: str, query: Numbers, limit: int, passing: PointFilter, how: SearchOptions
+    ) -> list[Candidate]:
         first, before = how.first, None
-        kept = self._say.filter_or_none(sieve)
+        condition = self._to.filter_or_none(passing)
         params = None  # the emulation compares all, and warns of whoever says how
         if not self._is_local:
             params = self._m.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
         if first is not None:
             before = self._m.Prefetch(
-                query=self._say.vector(first.query),
+                query=self._to.vector(first.query),
                 using=first.store,
-                filter=kept,
+                filter=condition,
                 params=params,
                 limit=first.limit,
             )
         found = self._ask(
             self._client.query_points,
-            self._say.vector(query),
+            self._to.vector(query),
             using=name,
             prefetch=before,
             limit=limit,
-            query_filter=kept,
+            query_filter=condition,
             search_params=params,
             with_vectors=[name] if how.with_vectors else False,
             with_payload=False,
         ).points
-        return [nominee_of(self.address, one, name, how) for one in found]
+        return [candidate_of(self.address, one, name, how) for one in found]
 
     def scroll(
-        self, sieve: Sieve, first: int, limit: int, vector: str | None, payload: bool
+        self, passing: PointFilter, first: int, limit: int, vector: str | None, payload: bool
     ) -> list[Point]:
         found, _ = self._ask(
             self._client.scroll,
-            self._say.filter(sieve),
+            self._to.filter(passing),
             limit=limit,
             offset=first,
             with_payload=payload,
@@ -236,8 +243,8 @@ class ServerPoints:
         )
         return [point_of(self.address, one) for one in found]
 
-    def count(self, sieve: Sieve) -> int:
-        return int(self._ask(self._client.count, self._say.filter(sieve), exact=True).count)
+    def count(self, passing: PointFilter) -> int:
+        return int(self._ask(self._client.count, self._to.filter(passing), exact=True).count)
 
     def largest(self, field: str) -> float:
         order = self._m.OrderBy(key=field, direction=self._m.Direction.DESC)
@@ -251,14 +258,14 @@ class ServerPoints:
         self._client.close()
 
 
-def passing_failure(error: Exception) -> str | None:
+def transient_reason(error: Exception) -> str | None:
     """A failure that may be over next time, in words; None: it will not be."""
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
     if isinstance(error, UnexpectedResponse):
         status = error.status_code
-        return f"it answered {status}" if status in _PASSING else None
+        return f"it answered {status}" if status in _TRANSIENT else None
     if isinstance(error, ResourceExhaustedResponse):
         return "it answered 429: too many requests"
     if isinstance(error, ResponseHandlingException):
@@ -269,7 +276,7 @@ def passing_failure(error: Exception) -> str | None:
         # The client's way to say that an answer lacks what every one has: a proxy's, most likely.
         return f"no answer of Qdrant: {error}"
     code = _grpc_code(error)
-    return f"it answered {code}" if code in _PASSING_GRPC else None
+    return f"it answered {code}" if code in _TRANSIENT_GRPC else None
 
 
 def _grpc_code(error: Exception) -> str | None:

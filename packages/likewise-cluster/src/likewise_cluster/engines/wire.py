@@ -1,7 +1,7 @@
 """Our words as Qdrant's two libraries take them: filters and vectors.
 
 The client of a server and the engine in this process have the same classes; a few of them, and of
-their arguments, have other names.  Those are said once (:class:`Dialect`), and the rest is one.
+their arguments, have other names.  Those are said once (:class:`Translator`), and the rest is one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from likewise_cluster.engines import points as pt
-from likewise_cluster.engines.points import Condition, Numbers, Sieve
+from likewise_cluster.engines.points import Condition, Numbers, PointFilter
 
 
 @dataclass(frozen=True)
-class Dialect:
+class Translator:
     """What one library calls otherwise than the other."""
 
     models: Any
@@ -28,30 +28,30 @@ class Dialect:
     ids: Callable[[Iterable[int]], Any]
     """What it takes ids as."""
 
-    def filter(self, sieve: Sieve) -> Any:
+    def filter(self, passing: PointFilter) -> Any:
         """Conditions on pictures."""
         return self.models.Filter(
-            must=[self._condition(one) for one in sieve.all_of],
-            must_not=[self._condition(one) for one in sieve.none_of],
+            must=[self._condition(one) for one in passing.all_of],
+            must_not=[self._condition(one) for one in passing.none_of],
         )
 
-    def filter_or_none(self, sieve: Sieve) -> Any:
+    def filter_or_none(self, passing: PointFilter) -> Any:
         """The same; None where all pass, which is searched faster."""
-        return None if sieve == Sieve() else self.filter(sieve)
+        return None if passing == PointFilter() else self.filter(passing)
 
     def _condition(self, one: Condition) -> Any:
         m = self.models
         match one:
-            case pt.Equals(field, value):
+            case pt.FieldIs(field, value):
                 return m.FieldCondition(key=field, match=m.MatchValue(value=value))
-            case pt.OneOf(field, values):
+            case pt.FieldIn(field, values):
                 return m.FieldCondition(key=field, match=m.MatchAny(any=list(values)))
-            case pt.Between(field, low, high):
+            case pt.FieldRange(field, low, high):
                 between = getattr(m, self.range_class)(gte=low, lt=high)
                 return m.FieldCondition(key=field, range=between)
-            case pt.Among(ids):
+            case pt.IdIn(ids):
                 return m.HasIdCondition(**{self.has_id: self.ids(ids)})
-            case pt.Has(vector):
+            case pt.HasVector(vector):
                 return m.HasVectorCondition(**{self.has_vector: vector})
 
     def vector(self, numbers: Numbers) -> Any:

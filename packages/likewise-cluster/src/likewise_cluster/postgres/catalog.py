@@ -41,7 +41,7 @@ from likewise_cluster.postgres.connections import (
 )
 from likewise_cluster.postgres.dialect import translate_migration
 from likewise_cluster.postgres.programs import check_programs
-from likewise_cluster.postgres.watch import Watching
+from likewise_cluster.postgres.watch import ChangeListener
 
 _LEASE_PATIENCE = 0.5
 _STATE = "SELECT version, state, collection, token FROM catalog_state"
@@ -67,7 +67,7 @@ class PostgresCatalog:
         self._local = threading.local()
         self._writing = threading.Lock()
         self._leases: list[Connection] = []
-        self._watches: list[Watching] = []
+        self._watches: list[ChangeListener] = []
 
     def open(self, collection: str) -> None:
         """Check that this is the catalog of a collection, and bring it to this version."""
@@ -80,12 +80,12 @@ class PostgresCatalog:
                     f"{self.name} holds the catalog of another collection; name the one that this "
                     "folder belongs to"
                 )
-            with self.connections.lent() as connection:
+            with self.connections.borrow() as connection:
                 asked = "SELECT pg_is_in_recovery(), has_table_privilege('log', 'INSERT')"
                 ((standby, may_write),) = connection.run(asked)
             self.read_only = standby or not may_write
             self._migrate(state.version)
-            with self.connections.lent() as connection:
+            with self.connections.borrow() as connection:
                 check_programs(connection, MIGRATIONS, self.name)
         except BaseException:
             self.close()
@@ -93,7 +93,7 @@ class PostgresCatalog:
 
     def state(self) -> State | None:
         """What the catalog says about itself; None where there is none."""
-        with self.connections.lent() as connection:
+        with self.connections.borrow() as connection:
             return read_state(connection)
 
     def close(self) -> None:
@@ -118,12 +118,12 @@ class PostgresCatalog:
         if held is not None:
             return held.execute(sql, parameters)
         try:
-            with self.connections.lent() as connection:
+            with self.connections.borrow() as connection:
                 return connection.execute(sql, parameters)
         except CatalogAway:
             # The database was started again, say: a read may be asked twice.
             self.connections.forget_idle()
-            with self.connections.lent() as connection:
+            with self.connections.borrow() as connection:
                 return connection.execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> Answer:
@@ -157,7 +157,7 @@ class PostgresCatalog:
         """A connection for this thread alone, in a transaction that the caller ends."""
         assert self._held is None, "a transaction inside of another"
         for attempt in range(2):
-            with self.connections.lent() as connection:
+            with self.connections.borrow() as connection:
                 try:
                     connection.run(begin)
                 except CatalogAway:
@@ -228,7 +228,7 @@ class PostgresCatalog:
     def _check_state(self, connection: Connection) -> None:
         rows = connection.run(_STATE)
         found = State(*rows[0]) if rows else None
-        if found is None or found.state == functions.LEFT:
+        if found is None or found.state == functions.MOVED_OUT:
             raise CollectionError(
                 f"the catalog {self.name} was moved away meanwhile; start Likewise again"
             )
@@ -397,9 +397,9 @@ class PostgresCatalog:
         job, found, rest = said.partition(" in ")
         return f"{job} runs in process {rest}" if found else "another job runs"
 
-    def watch(self, changed: Callable[[], object]) -> Watching:
+    def watch(self, changed: Callable[[], object]) -> ChangeListener:
         """Call ``changed`` soon after every change, by whichever server."""
-        watching = Watching(self.address, changed)
+        watching = ChangeListener(self.address, changed)
         self._watches.append(watching)
         return watching
 

@@ -124,19 +124,19 @@ class Connection:
     def execute(self, sql: str, parameters: Any = (), /) -> Answer:
         text, numbered = translate_insert(sql)
         given = parameters if isinstance(parameters, dict) else tuple(parameters)
-        with told(self.name):
+        with translate_errors(self.name):
             cursor: psycopg.Cursor[Any] = self.raw.execute(text, given, binary=True)
             return Answer(cursor, numbered)
 
     def executemany(self, sql: str, parameters: Iterable[Any], /) -> Answer:
         text = translate(sql)
-        with told(self.name), self.raw.cursor() as cursor:
+        with translate_errors(self.name), self.raw.cursor() as cursor:
             cursor.executemany(text, [tuple(one) for one in parameters])
             return Answer(cursor, numbered=False)
 
     def run(self, script: str) -> list[Any]:
         """Statements of PostgreSQL's own, in one go; gives the row of the last that has any."""
-        with told(self.name):
+        with translate_errors(self.name):
             cursor: psycopg.Cursor[Any] = self.raw.execute(script)
             found: list[Any] = []
             while True:
@@ -146,7 +146,7 @@ class Connection:
                     return found
 
     def commit(self) -> None:
-        with told(self.name):
+        with translate_errors(self.name):
             if self.raw.execute("COMMIT").statusmessage != "COMMIT":
                 raise CollectionError(
                     f"a change of {self.name} was not whole and was taken back as a whole"
@@ -247,7 +247,7 @@ def _line_of(error: Exception) -> str:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
+def translate_errors(name: str) -> Iterator[None]:
     """What PostgreSQL finds wrong inside is told in the words of a collection."""
     try:
         yield
@@ -294,7 +294,7 @@ class Connections:
         weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
-    def lent(self) -> Iterator[Connection]:
+    def borrow(self) -> Iterator[Connection]:
         """A connection for as long as the block takes."""
         if not self._places.acquire(timeout=PATIENCE):
             raise CollectionBusy(f"all connections to {self._address} are in use; try again")

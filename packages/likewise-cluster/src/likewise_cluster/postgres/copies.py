@@ -21,7 +21,7 @@ from likewise.catalog.sqlite_catalog import put_documents, translate_error
 from likewise.catalog.word_index import FIELDS
 from likewise.errors import CollectionError, DamagedCollection
 from likewise_cluster.postgres import functions, words
-from likewise_cluster.postgres.connections import Connection, told
+from likewise_cluster.postgres.connections import Connection, translate_errors
 from likewise_cluster.postgres.dialect import LOG, definition, definitions
 
 _TYPES = {"INTEGER": "int8", "TEXT": "text", "BLOB": "bytea", "REAL": "float8"}
@@ -43,7 +43,7 @@ def fill(
         target.run(text)
     for number, table in enumerate(made.tables, 1):
         columns = ", ".join(f'"{one}"' for one in table.columns)
-        with told(target.name), target.raw.cursor() as cursor:
+        with translate_errors(target.name), target.raw.cursor() as cursor:
             into = f'COPY "{table.name}" ({columns}) FROM STDIN (FORMAT BINARY)'
             with cursor.copy(into) as copy:
                 copy.set_types([_TYPES[kind] for kind in table.types])
@@ -95,9 +95,9 @@ def write_sqlite(source: Connection, path: Path, report: Report = silent) -> Non
             c.execute("PRAGMA journal_mode = WAL")
             c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error as error:
-        told_error = translate_error(error, path)
-        if isinstance(told_error, CollectionError):
-            raise told_error from error
+        refusal = translate_error(error, path)
+        if isinstance(refusal, CollectionError):
+            raise refusal from error
         raise CollectionError(f"{path} cannot be written: {error}") from error
 
 
@@ -157,7 +157,7 @@ def counters_of_postgres(connection: Connection) -> dict[str, int]:
 
 def stream(connection: Connection, sql: str) -> Iterator[Any]:
     """Rows of an answer of any size, inside a transaction."""
-    with told(connection.name), connection.raw.cursor(name="reading") as cursor:
+    with translate_errors(connection.name), connection.raw.cursor(name="reading") as cursor:
         cursor.itersize = _CHUNK
         cursor.execute(sql, binary=True)
         yield from cursor

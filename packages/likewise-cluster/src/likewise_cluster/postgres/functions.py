@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-INCOMING, LIVE, LEFT = "incoming", "live", "left"
+INCOMING, LIVE, MOVED_OUT = "incoming", "live", "left"
 """States of a catalog: being moved here, the truth, moved away."""
 
 STATE = """

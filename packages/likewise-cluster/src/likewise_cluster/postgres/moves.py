@@ -101,7 +101,7 @@ def _copy_there(
     target = open_connection(address, "likewise moves")
     try:
         target.run(f"BEGIN; SELECT pg_advisory_xact_lock({key_of(address, 'write')})")
-        _make_room(target, address, pointer.collection)
+        _prepare_schema(target, address, pointer.collection)
         copies.fill(target, c, (functions.INCOMING, pointer.collection, pointer.token), report)
         target.commit()
         # Read back what was committed, in a transaction of its own.
@@ -113,7 +113,7 @@ def _copy_there(
         target.close()
 
 
-def _make_room(target: Connection, address: Address, collection: str) -> None:
+def _prepare_schema(target: Connection, address: Address, collection: str) -> None:
     """An empty schema; what a killed move left there, or one that went back, makes room."""
     schema = address.schema
     state = read_state(target)
@@ -140,7 +140,7 @@ def _make_room(target: Connection, address: Address, collection: str) -> None:
 
 def make_live(catalog: PostgresCatalog, token: str) -> None:
     """The move with this token is done: its catalog is the truth."""
-    with catalog.connections.lent() as connection:
+    with catalog.connections.borrow() as connection:
         connection.execute(
             "UPDATE catalog_state SET state = ? WHERE token = ? AND state = ?",
             (functions.LIVE, token, functions.INCOMING),
@@ -187,7 +187,9 @@ def _copy_back(root: Path, catalog: PostgresCatalog, token: str, report: Report)
         for journal in root.glob(f"{COMING_BACK}-*"):
             os.unlink(journal)
         sync_file(back)
-        source.execute("UPDATE catalog_state SET state = ?, token = ?", (functions.LEFT, token))
+        source.execute(
+            "UPDATE catalog_state SET state = ?, token = ?", (functions.MOVED_OUT, token)
+        )
         # From this commit on the catalog is in the folder, and there nobody writes any more.
         source.commit()
         return rows

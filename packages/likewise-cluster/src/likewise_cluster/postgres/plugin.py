@@ -23,7 +23,7 @@ MOVE_TOKEN = "move_token"
 def open(root: Path, pointer: Pointer, address: str | None) -> Store:
     """Open the catalog that a folder points to, and finish a move that was killed."""
     from likewise_cluster.postgres.catalog import PostgresCatalog
-    from likewise_cluster.postgres.functions import INCOMING, LEFT
+    from likewise_cluster.postgres.functions import INCOMING, MOVED_OUT
     from likewise_cluster.postgres.moves import make_live
 
     # Of the pointer only the public part of the address counts: the folder may be a stranger's.
@@ -31,7 +31,7 @@ def open(root: Path, pointer: Pointer, address: str | None) -> Store:
     try:
         state = found.state()
         if state is not None and state.collection == pointer.collection:
-            if state.state == LEFT:
+            if state.state == MOVED_OUT:
                 found.close()
                 finish_coming_back(root, state.token)
                 return Store.open(root / FILE)

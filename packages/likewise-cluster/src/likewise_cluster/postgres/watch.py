@@ -18,7 +18,7 @@ _PAUSE = 2.0
 """Seconds after which a lost connection is tried again."""
 
 
-class Watching:
+class ChangeListener:
     """A thread that listens on a connection of its own, and calls after every change.
 
     What was missed while the connection was lost counts as one change.
