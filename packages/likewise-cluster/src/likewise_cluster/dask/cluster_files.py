@@ -1,7 +1,7 @@
 """Files of a collection on the workers of a Dask cluster: sent once, by a plugin.
 
-The scheduler keeps a plugin and gives it to every worker, also to one that joins or starts again
-later; data that was merely scattered would be gone with the worker that held it.
+The scheduler gives a plugin to every worker, also to one that joins or restarts later; scattered
+data would be lost with the worker that held it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _lock = threading.Lock()
 
 
 class FilesOnWorkers(WorkerPlugin):  # type: ignore[misc]
-    """Some files, put into a folder of every worker.
+    """Files in a folder of every worker.
 
-    Its name is its own: whoever sent the same files for another job may take theirs back.
+    Its name is unique: another job may send the same files and delete its own.
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -32,7 +32,7 @@ class FilesOnWorkers(WorkerPlugin):  # type: ignore[misc]
         self.name = f"likewise-{secrets.token_hex(8)}"
 
     def setup(self, worker: Any) -> None:
-        """On a worker, before it gets any task that needs them."""
+        """Write the files on a worker, before it gets a task."""
         folder = Path(worker.local_directory) / self.name
         for name, content in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ class FilesOnWorkers(WorkerPlugin):  # type: ignore[misc]
         self.files = {}  # on the disk now
 
     def teardown(self, worker: Any) -> None:
-        """On a worker, when nobody needs them any more."""
+        """Delete the files on a worker."""
         with _lock:
             folder = _folders.pop(self.name, None)
         if folder is not None:
@@ -50,7 +50,7 @@ class FilesOnWorkers(WorkerPlugin):  # type: ignore[misc]
 
 
 def read_files(root: Path, names: tuple[str, ...]) -> dict[str, bytes]:
-    """The content of files of a collection by name; of a folder all that is in it."""
+    """Read files of a collection by name, and all files of folders."""
     found: dict[str, bytes] = {}
     for name in names:
         place = root / name
@@ -61,6 +61,6 @@ def read_files(root: Path, names: tuple[str, ...]) -> dict[str, bytes]:
 
 
 def worker_folder(name: str) -> Path | None:
-    """On a worker: where the files of a plugin lie; None where they never came."""
+    """Return the folder of a plugin's files on this worker; None if they never arrived."""
     with _lock:
         return _folders.get(name)

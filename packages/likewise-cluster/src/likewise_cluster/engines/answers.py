@@ -1,10 +1,9 @@
-"""What an engine answered, checked before it is believed.
+"""Check the answers of an engine before they are used.
 
-A server at an address is a program of somebody's: an older or a newer one, a proxy between, or one
-that means harm.  A word beyond the width of a row would be read beyond an array, a score that is no
-number compares with nothing, and a page that does not go on is asked for again without an end.
-Whoever answers so is told by name; nothing of its answer is used.  What an engine leaves out nobody
-can see but a push, which compares both sides.
+A server may be of another version, hidden by a proxy, or hostile.  A word beyond the width of a row
+would be read beyond an array, a score that is no number cannot be compared, and a page that does
+not advance would be requested for ever.  Such an answer is an error that names the server.  Only a
+push, which compares both sides, finds pictures that an engine leaves out.
 """
 
 from __future__ import annotations
@@ -30,20 +29,20 @@ LARGEST_ID = 2**63 - 1
 
 
 def wrong(address: str, what: str) -> EngineWrong:
-    """The error for an answer that cannot be."""
+    """Return the error for an impossible answer."""
     return EngineWrong(
         f"{address} answered what cannot be: {what}; is it the server that was pushed to?"
     )
 
 
 def candidate_of(address: str, record: Any, name: str, how: SearchOptions) -> Candidate:
-    """What a client found, with the vector that was asked for."""
+    """Return what a client found, with the requested vector."""
     vector = vector_of(address, record, name) if how.with_vectors else None
     return Candidate(record.id, record.score, vector)
 
 
 def vector_of(address: str, record: Any, name: str) -> Numbers:
-    """One named vector of what a client gave."""
+    """Return one named vector of a client's record."""
     held = record.vector
     if not isinstance(held, dict) or held.get(name) is None:
         raise wrong(address, f"a picture without the vector {name!r} that was asked for")
@@ -51,7 +50,7 @@ def vector_of(address: str, record: Any, name: str) -> Numbers:
 
 
 def numbers_of(address: str, vector: Any) -> Numbers:
-    """A vector of a client as numbers."""
+    """Return a vector of a client as numbers."""
     try:
         if isinstance(vector, list):
             return np.array(vector, np.float32)
@@ -62,7 +61,7 @@ def numbers_of(address: str, vector: Any) -> Numbers:
 
 
 def point_of(address: str, record: Any) -> Point:
-    """A point of a client, with the vectors that came along."""
+    """Return a point of a client with its vectors."""
     held = record.vector or {}
     if not isinstance(held, dict):
         raise wrong(address, "a vector without a name")
@@ -73,7 +72,7 @@ def point_of(address: str, record: Any) -> Point:
 def check_candidates(
     address: str, found: Sequence[Candidate], kind: RowKind, limit: int
 ) -> Sequence[Candidate]:
-    """Pictures that were found: as many as asked for, none twice, scores and rows of numbers."""
+    """Check found pictures: at most ``limit``, none twice, finite scores and rows."""
     if len(found) > limit:
         raise wrong(address, f"{len(found)} pictures where {limit} were asked for")
     if len({_check_id(address, one.id) for one in found}) < len(found):
@@ -86,7 +85,7 @@ def check_candidates(
 
 
 def check_numbers(address: str, vector: Numbers, kind: RowKind) -> Numbers:
-    """A row of this kind."""
+    """Check a row of this kind."""
     if isinstance(vector, SparseNumbers):
         words, values = vector
         if not kind.is_sparse or words.ndim != 1 or words.shape != values.shape:
@@ -105,7 +104,7 @@ def check_numbers(address: str, vector: Numbers, kind: RowKind) -> Numbers:
 
 
 def check_page(address: str, page: Sequence[Point], first: int, limit: int) -> Sequence[Point]:
-    """Points from an id on, by id: the next page begins behind the last of them."""
+    """Check a page of points by id, from ``first`` on."""
     if len(page) > limit:
         raise wrong(address, f"{len(page)} pictures where {limit} were asked for")
     for one in page:
@@ -116,7 +115,7 @@ def check_page(address: str, page: Sequence[Point], first: int, limit: int) -> S
 
 
 def check_among(address: str, found: Sequence[Point], asked: Sequence[int]) -> Sequence[Point]:
-    """Points of those that were asked for."""
+    """Check that all points were requested."""
     strangers = {_check_id(address, one.id) for one in found} - set(asked)
     if strangers:
         raise wrong(address, f"picture {min(strangers)}, which was not asked for")
@@ -124,7 +123,7 @@ def check_among(address: str, found: Sequence[Point], asked: Sequence[int]) -> S
 
 
 def check_number(address: str, value: Any, what: str, *, least: float = -math.inf) -> float:
-    """A finite number."""
+    """Check a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise wrong(address, f"{what} that is no number")
     if not math.isfinite(value) or value < least:
@@ -133,7 +132,7 @@ def check_number(address: str, value: Any, what: str, *, least: float = -math.in
 
 
 def texts_in(address: str, payload: Payload, field: str) -> tuple[str, ...]:
-    """The words of a field; none where it is not there."""
+    """Return the words of a field; none if it is missing."""
     found = payload.get(field, ())
     if not isinstance(found, list | tuple) or not all(isinstance(one, str) for one in found):
         raise wrong(address, f"{field} that are no list of words")
@@ -141,7 +140,7 @@ def texts_in(address: str, payload: Payload, field: str) -> tuple[str, ...]:
 
 
 def text_in(address: str, payload: Payload, field: str) -> str | None:
-    """The text of a field; None where it is not there."""
+    """Return the text of a field; None if it is missing."""
     found = payload.get(field)
     if found is not None and not isinstance(found, str):
         raise wrong(address, f"a {field} that is no text")

@@ -1,7 +1,7 @@
 """Qdrant's engine in this process (qdrant-edge-py): one folder, one process at a time.
 
-An update is in the engine's write-ahead log when it returns, so that it survives the death of
-the process.  Whoever opens a folder again in this process shares what is open.
+An update is in the engine's write-ahead log when it returns, so it survives the death of the
+process.  Opening a folder again in this process shares the open shard.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from likewise_methods.neighbours import Metric
 
 _CONFIG = "edge_config.json"
 _PLACEHOLDER = "nobody"
-"""A vector that no picture has: a shard cannot be made without any."""
+"""A vector that no picture has: a shard cannot be created without one."""
 _KEYWORDS = (pt.TAGS, pt.INSIDE, pt.OWNER)
 
 
@@ -45,7 +45,7 @@ def _library() -> Any:
 
 
 class _SharedShard:
-    """What is open of a folder, and how many of this process use it."""
+    """The open shard of a folder, and how many users it has in this process."""
 
     def __init__(self) -> None:
         self.shard: Any = None
@@ -69,7 +69,7 @@ class EdgePoints:
         self._key = str(folder.resolve())
         with _OPENING:
             self._held = _OPEN.get(self._key) or _SharedShard()
-            # A new one is made when something is put there.
+            # A new shard is created by ``create``.
             if self._held.shard is None and (folder / _CONFIG).exists():
                 self._held.shard = self._load()
             _OPEN[self._key] = self._held
@@ -120,7 +120,7 @@ class EdgePoints:
                     max_search_threads=self._threads,
                 )
                 self._held.shard = edge.EdgeShard.create(str(self._folder), config)
-        # Before the vector has its name: whoever was killed here makes them when it starts again.
+        # Before the vector has its name, so that a killed process creates them the next time.
         for field in _KEYWORDS:
             self._change(make.create_field_index(field, schemas.Keyword))
         self._change(make.create_field_index(pt.MOMENT, schemas.Integer))

@@ -1,8 +1,8 @@
-"""What Qdrant's server and its engine in this process have in common, in our own words.
+"""What Qdrant's server and its engine in this process have in common.
 
-Two libraries say the same things with classes of their own; an adapter of each (``server``,
-``edge``) turns these into theirs.  A point is a picture; each generation of each space is a named
-vector of it; what filters ask is its payload.
+Two libraries have classes of their own for the same things; an adapter for each (``server``,
+``edge``) translates.  A point is a picture, each generation of a space a named vector of it, and
+its facts are the payload.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Numbers = SparseNumbers | NDArray[np.float32]
 
 
 class Point(NamedTuple):
-    """A picture with its vectors by name (those that were asked for) and its payload."""
+    """A picture with its requested vectors by name, and its payload."""
 
     id: int
     vectors: Mapping[str, Numbers]
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A picture that the engine found; its score is the engine's, in float32."""
+    """A picture that the engine found, with the engine's own float32 score."""
 
     id: int
     score: float
@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class FieldIs:
-    """A field that is this, or a list that has it."""
+    """A field that equals a value, or a list that contains it."""
 
     field: str
     value: str
@@ -58,7 +58,7 @@ class FieldIs:
 
 @dataclass(frozen=True)
 class FieldIn:
-    """A field that is one of these, or a list that has one."""
+    """A field that equals one of some values, or a list that contains one."""
 
     field: str
     values: tuple[str, ...]
@@ -92,18 +92,18 @@ Condition = FieldIs | FieldIn | FieldRange | IdIn | HasVector
 
 @dataclass(frozen=True)
 class PointFilter:
-    """Conditions that must all hold, and those of which none may."""
+    """Conditions that must all hold, and conditions that must not."""
 
     all_of: tuple[Condition, ...] = ()
     none_of: tuple[Condition, ...] = ()
 
     def having(self, vector: str) -> PointFilter:
-        """The same over the pictures that have a vector."""
+        """Return the same filter for pictures that have a vector."""
         return PointFilter((HasVector(vector), *self.all_of), self.none_of)
 
 
 def point_filter(where: Where | None) -> PointFilter:
-    """A ``where`` over all pictures."""
+    """Translate a ``where``."""
     found: list[Condition] = []
     if where is not None:
         found += [FieldIs(TAGS, tag) for tag in where.tags]
@@ -122,8 +122,8 @@ def point_filter(where: Where | None) -> PointFilter:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How the best are looked for: dense rows one by one (``exact``) or along the graph, where
-    ``breadth`` candidates are passing on the way; in two stages with ``first``."""
+    """How to search dense rows: one by one (``exact``), or along the graph with ``breadth``
+    candidates; in two stages with ``first``."""
 
     exact: bool = False
     breadth: int | None = None
@@ -132,30 +132,30 @@ class SearchOptions:
 
 
 class Points(Protocol):
-    """A collection of points, wherever it is.  Calls that write have written when they return."""
+    """A collection of points.  A call that writes has written when it returns."""
 
     address: str
 
     def names(self) -> dict[str, RowKind]:
-        """The named vectors; a sparse one does not know its width, which is 0 here."""
+        """Return the named vectors; a sparse one has width 0."""
 
     def create(self, name: str, kind: RowKind, number_field: str) -> None:
-        """A new named vector; ``number_field`` is a number whose largest will be asked for."""
+        """Create a named vector; :meth:`largest` will be asked of ``number_field``."""
 
     def drop(self, name: str, fields: Sequence[str]) -> None:
-        """A named vector and fields of the payload, gone from every picture."""
+        """Delete a named vector and fields of the payload from every picture."""
 
     def upsert(self, points: Sequence[Point]) -> None:
-        """Points in the place of those with their ids."""
+        """Write points, replacing those with their ids."""
 
     def delete_vector(self, ids: Sequence[int], name: str) -> None:
-        """One vector of pictures; those that are not there do not matter."""
+        """Delete one vector of pictures."""
 
     def delete(self, passing: PointFilter) -> None:
-        """Points that pass."""
+        """Delete points that pass."""
 
     def set_payload(self, ids: Sequence[int], payload: Payload) -> None:
-        """Fields of pictures; those that are not there do not matter."""
+        """Set fields of pictures."""
 
     def nearest(
         self,
@@ -165,20 +165,20 @@ class Points(Protocol):
         passing: PointFilter,
         how: SearchOptions,
     ) -> list[Candidate]:
-        """The best by the engine's own score, best first, with their vectors if wanted."""
+        """Return the best by the engine's own score, with their vectors if wanted."""
 
     def scroll(
         self, passing: PointFilter, first: int, limit: int, vector: str | None, payload: bool
     ) -> list[Point]:
-        """Points from an id on, by id."""
+        """Return points from an id on, by id."""
 
     def retrieve(self, ids: Sequence[int], vectors: Sequence[str], payload: bool) -> list[Point]:
-        """Those of the points that are there."""
+        """Return those of the points that exist."""
 
     def count(self, passing: PointFilter) -> int:
-        """How many pass, exactly."""
+        """Count the points that pass, exactly."""
 
     def largest(self, field: str) -> float:
-        """The largest number of a field; 0 where no picture has it."""
+        """Return the largest value of a field; 0 if no picture has it."""
 
     def close(self) -> None: ...

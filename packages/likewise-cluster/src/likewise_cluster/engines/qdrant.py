@@ -1,9 +1,9 @@
 """Rows in Qdrant, ranked as the embedded index ranks them.
 
-Qdrant scores in float32 and returns only pictures whose score is not 0.  So it nominates: a few
-more than wanted come with their vectors and are scored again in float64, more of them until it is
-proved that nobody else belongs among the best; and pictures that share no word, whose score is 0,
-are filled in by id.
+Qdrant scores in float32 and returns only pictures whose score is not 0, so it only nominates.  A
+few more candidates than wanted are scored again in float64, and more are requested until it is
+proved that no other picture belongs among the best.  Pictures that share no word, whose score is 0,
+are added by id.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ from likewise_methods.sparse_rows import Rows
 from likewise_methods.validation import whole
 
 MORE = 16
-"""Nominees beyond k: enough that rounding at the last place seldom asks for more."""
+"""Candidates beyond k: with them rounding seldom requires a second request."""
 BREADTH = 1000
-"""Dense rows that a walk along the engine's graph keeps in sight: it nominates among the first
-thousand, or as many as are wanted if that is more."""
+"""Dense candidates of a walk along the engine's graph, or as many as are wanted if that is more."""
 _BATCH = 256
 """Points of one request."""
 _PAGE = 1024
@@ -121,11 +120,11 @@ class QdrantRows:
     kind : RowKind
         What rows it takes.
     owner : str, default=""
-        Marks the pictures of this store; another's are refused rather than written over.
+        Marks the pictures of this store.
     exact : bool, default=False
-        Dense rows are compared one by one, and not along Qdrant's graph.
+        Whether dense rows are compared one by one, not along Qdrant's graph.
     create : bool, default=True
-        Whether the vector is made where there is none; else that is refused.
+        Whether to create the vector if it is missing; else that is an error.
 
     See Also
     --------
@@ -180,7 +179,7 @@ class QdrantRows:
             )
 
     def _other_vectors(self, ids: list[int], stores: list[str]) -> dict[int, Point]:
-        """What these pictures have in other stores: a point is replaced as a whole."""
+        """Return the points of pictures in other stores: a point is replaced as a whole."""
         if not stores:
             return {}
         found = self._points.retrieve(ids, stores, True)
@@ -217,7 +216,7 @@ class QdrantRows:
             some = gone[start : start + _PAGE]
             if others:
                 self._points.delete_vector(some, self.name)
-            # Whoever is in no store any more is no picture.
+            # A picture that is in no store any more is deleted.
             self._points.delete(PointFilter((pt.IdIn(frozenset(some)),), others))
 
     def retag(self, tags: Mapping[int, Sequence[str]]) -> None:
@@ -229,7 +228,7 @@ class QdrantRows:
                 self._points.set_payload(ids[start : start + _PAGE], {pt.TAGS: list(said)})
 
     def drop(self) -> None:
-        """This store, gone from every picture; those that are in no other go too."""
+        """Delete this store, and pictures that are in no other."""
         others = tuple(pt.HasVector(name) for name in self._points.names() if name != self.name)
         self._points.delete(PointFilter((pt.HasVector(self.name),), others))
         self._points.drop(self.name, [self._mark_field, self._reach_field])
@@ -239,7 +238,7 @@ class QdrantRows:
     def search(
         self, row: Any, k: int, where: Where | None = None, *, first: FirstStage | None = None
     ) -> Found:
-        """The k best that pass; with ``first``, among the first ones by another store's vector.
+        """Return the k best that pass; with ``first``, among the nearest of another store.
 
         Parameters
         ----------
@@ -275,7 +274,7 @@ class QdrantRows:
         limit = k + MORE
         while True:
             ids, values, worst = self._candidates(asked, limit, passing, query, first)
-            # Of those it did not return, some may score exactly 0 in float32.
+            # Some that it did not return may score exactly 0 in float32.
             others = max(0.0 if worst is None else worst, 0.0) + slack
             if len(values) >= k and _kth(values, k) > np.float32(others):
                 return best_of(ids, values, k)
@@ -284,7 +283,7 @@ class QdrantRows:
             limit *= 4
 
     def _within(self, passing: PointFilter, first: FirstStage | None) -> PointFilter:
-        """The pictures of the first stage, by their ids."""
+        """Add the pictures of the first stage to a filter."""
         if first is None:
             return passing
         how = SearchOptions(self.exact, max(BREADTH, first.limit), with_vectors=False)
@@ -312,7 +311,7 @@ class QdrantRows:
         query: Any,
         first: FirstStage | None = None,
     ) -> tuple[Ids, NDArray[np.float32], float | None]:
-        """Ids, scores in float64 rounded, and the engine's score of the last; None: all came."""
+        """Return ids, exact scores, and the engine's score of the last; None: these are all."""
         found: Sequence[Candidate] = []
         if not isinstance(asked, SparseNumbers) or len(asked.words):
             # Its sparse index is exact as it is.
@@ -332,11 +331,11 @@ class QdrantRows:
         return dense_scores(self.kind, rows, query)
 
     def _slack(self, query: NDArray[Any]) -> float:
-        """The most by which the engine's score of any picture may be wrong (``error_bounds``)."""
+        """Bound the error of the engine's score of any picture (``error_bounds``)."""
         return 1.01 * ROUNDING * float(np.linalg.norm(query.astype(np.float64))) * self._reach
 
     def _dense_bound(self, worst: float, query: NDArray[np.float32]) -> float:
-        """The most that a row can score which the engine put behind one of score ``worst``."""
+        """Bound the score of rows that the engine ranks below one of score ``worst``."""
         if self.kind.metric == "ip":
             return worst + self._slack(query)
         # Qdrant gives the distance.
@@ -345,9 +344,9 @@ class QdrantRows:
     def _fill(
         self, ids: Ids, values: NDArray[np.float32], k: int, passing: PointFilter, query: Rows
     ) -> Found:
-        """The best of these, of whom the engine hides, and of pictures that share no word.
+        """Return the best of these, of hidden pictures, and of those that share no word.
 
-        ``ids`` are all that the engine gives.  The others score 0, of whom the smallest ids count.
+        ``ids`` are all that the engine returns.  The others score 0; the smallest ids come first.
         """
         hidden, scored = self._hidden(ids, passing, query)
         ids, values = np.concatenate([ids, hidden]), np.concatenate([values, scored])
@@ -366,10 +365,10 @@ class QdrantRows:
         return best_of(ids, np.concatenate([values, np.zeros(len(zeros), np.float32)]), k)
 
     def _hidden(self, known: Ids, passing: PointFilter, query: Rows) -> Found:
-        """Pictures that share a word, and whose terms cancel to exactly 0 in float32.
+        """Find pictures that share a word, but whose terms cancel to exactly 0 in float32.
 
-        Qdrant takes them for pictures that share none.  Asked for the same words with positive
-        values, none alike, it returns them, and their true score is computed here.
+        Qdrant does not return them.  A query for the same words with different positive values
+        does, and their true score is computed here.
         """
         words = query.words.astype(np.int64)
         if len(words) < 2:
@@ -397,7 +396,7 @@ class QdrantRows:
         return np.array(here, np.int64), self._matrix([found[one] for one in here])
 
     def _matrix(self, vectors: Sequence[Numbers]) -> Any:
-        """One matrix, words ascending: Qdrant keeps them so, and nothing here relies on it."""
+        """Return one matrix with ascending words."""
         if not vectors:
             return no_rows(self.kind)
         if not self.kind.is_sparse:
@@ -445,25 +444,25 @@ class QdrantRows:
 
 
 def _kth(values: NDArray[np.float32], k: int) -> float:
-    """The k-th largest."""
+    """Return the k-th largest value."""
     return float(np.partition(values, len(values) - k)[len(values) - k])
 
 
 PREFIXES = ("mark_", "reach_")
-"""How fields of a payload begin that belong to one store of several."""
+"""How fields of a payload begin that belong to one store."""
 
 
 def fields_of(name: str) -> tuple[str, str]:
-    """Fields of the payload for one named vector: a mark of its row, and its reach.
+    """Return the payload fields of a named vector: its row's fingerprint and error bound.
 
-    The name may hold signs that a path into a payload cannot.
+    The name is hashed: it may hold characters that a path into a payload cannot.
     """
     short = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
     return f"mark_{short}", f"reach_{short}"
 
 
 def payload_of(facts: Facts) -> dict[str, Any]:
-    """Facts as fields of a payload."""
+    """Return facts as fields of a payload."""
     made: dict[str, Any] = {
         pt.TAGS: list(facts.tags),
         pt.FOLDERS: list(facts.folders),
@@ -477,7 +476,7 @@ def payload_of(facts: Facts) -> dict[str, Any]:
 
 
 def facts_of(address: str, payload: pt.Payload) -> Facts:
-    """Facts again."""
+    """Return facts from fields of a payload."""
     return Facts(
         texts_in(address, payload, pt.TAGS),
         texts_in(address, payload, pt.FOLDERS),

@@ -1,7 +1,7 @@
 """A Qdrant server (or its client's emulation in memory, for tests), by qdrant-client.
 
-Every request has a time limit and is repeated when the failure may pass: no connection, a time-out,
-an answer cut short, 429 and 5xx.  What the server refuses for good is told at once.
+Every request has a time limit and is repeated after a failure that may pass: no connection, a
+time-out, a truncated answer, 429 and 5xx.  Other refusals are raised at once.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ def _library() -> Any:
 def connect(
     url: str, *, api_key: str | None = None, timeout: int = TIMEOUT, grpc_port: int | None = None
 ) -> Any:
-    """A client of the server at ``url`` (http or https), or of ``:memory:``; asks nothing yet."""
+    """Return a client of the server at ``url``, or of ``:memory:``; sends no request yet."""
     library = _library()
     if url == ":memory:":
         return library.QdrantClient(":memory:")
     with warnings.catch_warnings():
-        # It would warn of a key without TLS; addresses.py refuses that where it matters.
+        # It warns of a key without TLS; addresses.py refuses that except on this machine.
         warnings.simplefilter("ignore", UserWarning)
         return library.QdrantClient(
             url=url,
@@ -119,7 +119,7 @@ class ServerPoints:
         found = {name: RowKind(True, 0) for name in params.sparse_vectors or {}}
         if not isinstance(params.vectors or {}, dict):
             raise EngineRefused(
-                f"{self.address} is a collection of somebody else's: its vectors have no names; "
+                f"{self.address} is a collection of another program: its vectors have no names; "
                 "push to another name"
             )
         for name, said in (params.vectors or {}).items():
@@ -137,8 +137,8 @@ class ServerPoints:
                 vectors_config={},
                 sparse_vectors_config={},
             )
-        if not self._is_local:  # which has no indexes, and warns of them
-            # Before the vector has its name: whoever was killed here makes them the next time.
+        if not self._is_local:  # the emulation has no indexes and warns of them
+            # Before the vector has its name, so that a killed process creates them the next time.
             schemas = m.PayloadSchemaType
             for field in (pt.TAGS, pt.INSIDE, pt.OWNER):
                 self._ask(self._client.create_payload_index, field, schemas.KEYWORD)
@@ -155,7 +155,7 @@ class ServerPoints:
         self._make(make, lambda: name in self.names(), vector_name=name, vector_name_config=config)
 
     def _make(self, call: Callable[..., Any], is_there: Callable[[], bool], **named: Any) -> None:
-        """Make something that may be there already: by an earlier try whose answer was lost."""
+        """Create something that an earlier attempt, whose answer was lost, may have created."""
         try:
             self._ask(call, **named)
         except EngineRefused:
@@ -200,7 +200,7 @@ class ServerPoints:
     ) -> list[Candidate]:
         first, before = how.first, None
         condition = self._to.filter_or_none(passing)
-        params = None  # the emulation compares all, and warns of whoever says how
+        params = None  # the emulation compares all rows, and warns of parameters
         if not self._is_local:
             params = self._m.SearchParams(exact=how.exact, hnsw_ef=how.breadth)
         if first is not None:
@@ -259,7 +259,7 @@ class ServerPoints:
 
 
 def transient_reason(error: Exception) -> str | None:
-    """A failure that may be over next time, in words; None: it will not be."""
+    """Describe a failure that may be over next time; None: it will not be."""
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
@@ -273,14 +273,14 @@ def transient_reason(error: Exception) -> str | None:
         first = next(iter(str(source).splitlines()), "")
         return f"{type(source).__name__}: {first}".rstrip(": ")
     if isinstance(error, AssertionError):
-        # The client's way to say that an answer lacks what every one has: a proxy's, most likely.
+        # The client asserts that required fields are there; a proxy's answer lacks them.
         return f"no answer of Qdrant: {error}"
     code = _grpc_code(error)
     return f"it answered {code}" if code in _TRANSIENT_GRPC else None
 
 
 def _grpc_code(error: Exception) -> str | None:
-    """The status of a failed gRPC call; None for everything else."""
+    """Return the status of a failed gRPC call; None for other errors."""
     import grpc
 
     if not isinstance(error, grpc.RpcError) or not hasattr(error, "code"):

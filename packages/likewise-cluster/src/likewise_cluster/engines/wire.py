@@ -1,7 +1,7 @@
-"""Our words as Qdrant's two libraries take them: filters and vectors.
+"""Translate filters and vectors for Qdrant's two libraries.
 
-The client of a server and the engine in this process have the same classes; a few of them, and of
-their arguments, have other names.  Those are said once (:class:`Translator`), and the rest is one.
+The client of a server and the engine in this process have the same classes, but a few classes and
+arguments have other names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from likewise_cluster.engines.points import Condition, Numbers, PointFilter
 
 @dataclass(frozen=True)
 class Translator:
-    """What one library calls otherwise than the other."""
+    """Translates filters and vectors for one of the libraries."""
 
     models: Any
     """The module of its classes."""
@@ -26,17 +26,17 @@ class Translator:
     has_vector: str
     """… of ``HasVectorCondition``."""
     ids: Callable[[Iterable[int]], Any]
-    """What it takes ids as."""
+    """The container it takes ids in."""
 
     def filter(self, passing: PointFilter) -> Any:
-        """Conditions on pictures."""
+        """Translate a filter."""
         return self.models.Filter(
             must=[self._condition(one) for one in passing.all_of],
             must_not=[self._condition(one) for one in passing.none_of],
         )
 
     def filter_or_none(self, passing: PointFilter) -> Any:
-        """The same; None where all pass, which is searched faster."""
+        """Translate a filter; None where all pass, which is searched faster."""
         return None if passing == PointFilter() else self.filter(passing)
 
     def _condition(self, one: Condition) -> Any:
@@ -55,7 +55,7 @@ class Translator:
                 return m.HasVectorCondition(**{self.has_vector: vector})
 
     def vector(self, numbers: Numbers) -> Any:
-        """A row."""
+        """Translate a row."""
         if isinstance(numbers, pt.SparseNumbers):
             words, values = numbers.words.tolist(), numbers.values.tolist()
             return self.models.SparseVector(indices=words, values=values)

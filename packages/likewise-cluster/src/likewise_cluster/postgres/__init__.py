@@ -1,1 +1,1 @@
-"""The catalog in PostgreSQL: several servers, one truth.  The only importer of psycopg."""
+"""The catalog in PostgreSQL, shared by several servers."""

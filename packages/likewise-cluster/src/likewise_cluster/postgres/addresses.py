@@ -1,9 +1,9 @@
 """Addresses of a catalog in PostgreSQL: ``postgresql://user@host:5432/database?schema=likewise``.
 
-They are libpq's, with one word more: ``schema``, the name under which the tables of one collection
-stand in the database.  A password is used where it is given and shown, kept or logged nowhere: it
-belongs into ``PGPASSWORD`` or ``~/.pgpass``, where libpq looks for it.  A folder may come from
-anybody, so that what it remembers says where the database is, and nothing about files or rights.
+They are libpq's with one more option: ``schema``, the schema that holds the tables of one
+collection.  A password in an address is used, but never shown, kept or logged; it belongs in
+``PGPASSWORD`` or ``~/.pgpass``.  A folder may come from a stranger, so the address it keeps may
+say where the database is, and nothing about files or rights.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ SCHEMES = ("postgresql", "postgres")
 EXAMPLE = "postgresql://user@host:5432/database"
 SCHEMA = "likewise"
 _KEPT = ("host", "hostaddr", "port", "user", "dbname", "sslmode", "target_session_attrs", "schema")
-"""What is shown and remembered of an address."""
+"""Options that are shown and kept."""
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a catalog is.  ``str`` gives what may be shown and remembered: no password."""
+    """Where a catalog is; ``str`` gives the address without a password."""
 
     public: str
     schema: str
     options: str
     secret: str = field(repr=False)
-    """What libpq is told; it may hold a password."""
+    """The address for libpq; it may hold a password."""
 
     def __str__(self) -> str:
         return self.public
 
 
 def read_address(text: str) -> Address:
-    """An address in its parts.
+    """Parse an address.
 
     >>> str(read_address("postgres://ann:secret@db/photos"))
     'postgresql://ann@db/photos'

@@ -1,9 +1,9 @@
-"""A catalog in PostgreSQL: what several servers share.
+"""A catalog in PostgreSQL, shared by several servers.
 
-One writes at a time: a transaction begins with an advisory lock of the database, so that it sees
-all that was written before and lines of the log are numbered without gaps.  Reads that belong
-together run in one snapshot (REPEATABLE READ).  A job's lease is an advisory lock too, on a
-connection of its own: it goes with the process, and a job whose connection is lost writes no more.
+There is one writer at a time: a transaction begins with an advisory lock of the database, so it
+sees all earlier writes, and lines of the log are numbered without gaps.  Reads that belong together
+run in one snapshot (REPEATABLE READ).  A job's lease is an advisory lock too, on its own connection:
+it ends with the process, and a job whose connection is lost writes no more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _STATE = "SELECT version, state, collection, token FROM catalog_state"
 
 
 class State(NamedTuple):
-    """What a catalog says about itself."""
+    """The version and state of a catalog."""
 
     version: int
     state: str
@@ -70,7 +70,7 @@ class PostgresCatalog:
         self._watches: list[ChangeListener] = []
 
     def open(self, collection: str) -> None:
-        """Check that this is the catalog of a collection, and bring it to this version."""
+        """Check that this is the catalog of a collection, and migrate it to this version."""
         try:
             state = self.state()
             if state is None:
@@ -92,7 +92,7 @@ class PostgresCatalog:
             raise
 
     def state(self) -> State | None:
-        """What the catalog says about itself; None where there is none."""
+        """Return the state of the catalog; None if there is none."""
         with self.connections.borrow() as connection:
             return read_state(connection)
 
@@ -110,7 +110,7 @@ class PostgresCatalog:
 
     @property
     def connection(self) -> PostgresCatalog:
-        """Statements outside of a transaction are lent a connection each."""
+        """Itself: a statement outside a transaction borrows a connection."""
         return self
 
     def execute(self, sql: str, parameters: Any = (), /) -> Answer:
@@ -121,7 +121,7 @@ class PostgresCatalog:
             with self.connections.borrow() as connection:
                 return connection.execute(sql, parameters)
         except CatalogAway:
-            # The database was started again, say: a read may be asked twice.
+            # The database may have restarted: a read can be repeated.
             self.connections.forget_idle()
             with self.connections.borrow() as connection:
                 return connection.execute(sql, parameters)
@@ -154,14 +154,14 @@ class PostgresCatalog:
 
     @contextmanager
     def _in_transaction(self, begin: str) -> Iterator[Connection]:
-        """A connection for this thread alone, in a transaction that the caller ends."""
+        """Give this thread a connection in a transaction, which the caller ends."""
         assert self._held is None, "a transaction inside of another"
         for attempt in range(2):
             with self.connections.borrow() as connection:
                 try:
                     connection.run(begin)
                 except CatalogAway:
-                    # Nothing was begun: once more, on a connection that is not as old.
+                    # Nothing was begun: try once more on a new connection.
                     self.connections.forget_idle()
                     if attempt:
                         raise
@@ -179,7 +179,7 @@ class PostgresCatalog:
     def find_words(
         self, field: str, words_: Sequence[str], beginnings: bool, most: int
     ) -> list[int]:
-        """Pictures that have one of the words in a field, by id."""
+        """Return pictures that have one of the words in a field, by id."""
         assert field in FIELDS
         text = words.question(field, words_, beginnings)
         if text is None:
@@ -194,7 +194,7 @@ class PostgresCatalog:
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Connection]:
-        """One transaction that readers notice; nothing of it remains after an error.
+        """Run one transaction; nothing of it remains after an error.
 
         A commit is on the database's disk when this returns, ``durable`` or not.
         """
@@ -214,7 +214,7 @@ class PostgresCatalog:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        # Threads of this process queue here, so that those who wait hold no connection.
+        # Threads of this process queue here, so that waiting threads hold no connection.
         if not self._writing.acquire(timeout=PATIENCE):
             raise CollectionBusy(f"{self.name} was being written for {PATIENCE} s; try again")
         try:
@@ -230,7 +230,7 @@ class PostgresCatalog:
         found = State(*rows[0]) if rows else None
         if found is None or found.state == functions.MOVED_OUT:
             raise CollectionError(
-                f"the catalog {self.name} was moved away meanwhile; start Likewise again"
+                f"the catalog {self.name} was moved meanwhile; start Likewise again"
             )
         if found.version != len(MIGRATIONS):
             raise CollectionError(
@@ -284,7 +284,7 @@ class PostgresCatalog:
     # -- checks and copies --------------------------------------------------------------------
 
     def integrity(self) -> list[str]:
-        """What the checksums find wrong; references are PostgreSQL's to hold."""
+        """Return what the checksums find wrong; PostgreSQL itself checks references."""
         with self.snapshot():
             held = {
                 row[0]: (row[1], row[2])
@@ -299,7 +299,7 @@ class PostgresCatalog:
             return [*wrong, *sums.broken_lines(self)]
 
     def check_index_of_words(self) -> list[str]:
-        """Whether the words of each document are in the index as they would be written now."""
+        """Check that the full-text index matches its documents."""
         wrong, last = [], 0
         while rows := self.all(
             f"SELECT rowid, words::text, {', '.join(FIELDS)} FROM written WHERE rowid > ? "
@@ -320,7 +320,7 @@ class PostgresCatalog:
         return wrong
 
     def backup_to(self, path: Path) -> None:
-        """The state now as a catalog of SQLite, in one new file."""
+        """Write the state now as a SQLite catalog in one new file."""
         from likewise_cluster.postgres.copies import write_sqlite
 
         with self.snapshot():
@@ -329,7 +329,7 @@ class PostgresCatalog:
             write_sqlite(held, path)
 
     def drop(self) -> None:
-        """Delete the catalog, for good."""
+        """Delete the catalog."""
         with self._turn(), self._in_transaction(self._begin_writing()) as connection:
             try:
                 connection.run(f'DROP SCHEMA "{self.address.schema}" CASCADE')
@@ -339,9 +339,9 @@ class PostgresCatalog:
             self._commit(connection)
 
     def fold_journal(self) -> None:
-        """There is no file to fold anything into."""
+        """Do nothing: there is no journal file."""
 
-    # -- the lease, and who is told of changes --------------------------------------------------
+    # -- the lease, and notifications of changes ------------------------------------------------
 
     @contextmanager
     def lease(self, job: str, name: str = jobs.FILE) -> Iterator[None]:
@@ -365,14 +365,14 @@ class PostgresCatalog:
                 yield
             finally:
                 self._leases.remove(connection)
-                # At once: a connection that is closed lets go only when the database notices.
+                # Unlock now: the database notices a closed connection only later.
                 with suppress(CatalogAway):
                     connection.run(f"SELECT pg_advisory_unlock({key})")
         finally:
             connection.close()
 
     def _check_leases(self) -> None:
-        """A job whose lease went with its connection must not write beside the next one."""
+        """Stop a job whose lease was lost with its connection, as another may run by now."""
         for connection in self._leases:
             try:
                 connection.run("SELECT 1")
@@ -383,7 +383,7 @@ class PostgresCatalog:
                 ) from error
 
     def running_job(self) -> str | None:
-        """The job that holds the lease now, in words; None when nobody does."""
+        """Describe the job that holds the lease; None if there is none."""
         rows = self.all(
             """SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
                WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
@@ -398,14 +398,14 @@ class PostgresCatalog:
         return f"{job} runs in process {rest}" if found else "another job runs"
 
     def watch(self, changed: Callable[[], object]) -> ChangeListener:
-        """Call ``changed`` soon after every change, by whichever server."""
+        """Call ``changed`` soon after every change by any server."""
         watching = ChangeListener(self.address, changed)
         self._watches.append(watching)
         return watching
 
 
 def read_state(connection: Connection) -> State | None:
-    """What a catalog says about itself; None where there is none."""
+    """Return the state of a catalog; None if there is none."""
     ((there,),) = connection.run("SELECT to_regclass('catalog_state') IS NOT NULL")
     if not there:
         return None
@@ -414,7 +414,7 @@ def read_state(connection: Connection) -> State | None:
 
 
 def key_of(address: Address, purpose: str) -> int:
-    """The number of an advisory lock: of this catalog among those of its database."""
+    """Return the number of an advisory lock of this catalog."""
     mark = hashlib.blake2b(f"likewise {address.schema} {purpose}".encode(), digest_size=8)
     return int.from_bytes(mark.digest(), "big", signed=True)
 

@@ -1,8 +1,8 @@
-"""Connections to PostgreSQL with the calls the store makes, and what its errors mean to a person.
+"""Connections to PostgreSQL with the methods the store calls, and a pool of them.
 
-A process keeps a few connections and lends them: for one statement, or for as long as a transaction
-of a thread takes.  What a connection says it lost is tried again on another one only where nothing
-was begun.
+A process keeps a few connections and lends each for one statement or one transaction.  psycopg_pool
+cannot replace the pool: it connects in the background, so that a wrong password or a stopped server
+is a time-out without a reason after 30 s, where this one raises the refusal in a millisecond.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ except ImportError as error:
 OLDEST = 13
 """The oldest PostgreSQL that is known to do."""
 PATIENCE = 30
-"""Seconds to wait for whoever writes."""
+"""Seconds to wait for another writer."""
 _CONNECT_SECONDS = 10
 _KEEPALIVES = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""Seconds of silence, seconds between questions and how many of them, until a side is lost."""
+"""Seconds of silence, seconds between probes, and probes until a connection is lost."""
 _MOST = 16
 """Connections of one process; PostgreSQL allows a hundred by default, for all of them together."""
 _NOT_IN_THE_CLEAR = "!password,!md5"
-"""A folder may come from anybody and name any database: none is told a password as it is."""
+"""A folder may name any database: none gets a password in clear text."""
 _KNOWS_REQUIREMENTS = 160_000
 
 
 class _Truth(Dumper):
-    """SQLite has no truth values: columns of them hold 0 and 1."""
+    """Writes booleans as 0 and 1: SQLite has no booleans."""
 
     oid = psycopg.adapters.types["int8"].oid
 
@@ -64,7 +64,7 @@ class _Truth(Dumper):
 
 
 class PgRow(tuple[Any, ...]):
-    """A row that answers by the place or the name of a column."""
+    """A row that is read by the number or the name of a column."""
 
     __slots__ = ()
     places: ClassVar[dict[str, int]] = {}
@@ -88,7 +88,7 @@ def _by_name(cursor: Any) -> Any:
 
 
 class Answer:
-    """The answer to a statement: all of it is here already."""
+    """The complete result of a statement."""
 
     def __init__(self, cursor: psycopg.Cursor[Any], numbered: bool) -> None:
         self.rowcount = cursor.rowcount
@@ -115,7 +115,7 @@ class Answer:
 
 
 class Connection:
-    """One connection: statements of the house go in, rows come out."""
+    """One connection; it translates the product's statements."""
 
     def __init__(self, raw: psycopg.Connection[Any], name: str) -> None:
         self.raw = raw
@@ -135,7 +135,7 @@ class Connection:
             return Answer(cursor, numbered=False)
 
     def run(self, script: str) -> list[Any]:
-        """Statements of PostgreSQL's own, in one go; gives the row of the last that has any."""
+        """Run a script of PostgreSQL's own; returns the rows of the last statement with any."""
         with translate_errors(self.name):
             cursor: psycopg.Cursor[Any] = self.raw.execute(script)
             found: list[Any] = []
@@ -153,7 +153,7 @@ class Connection:
                 )
 
     def roll_back(self) -> None:
-        """End a transaction that came to nothing; a lost connection has done so itself."""
+        """Roll back a transaction; a lost connection has done so itself."""
         with suppress(psycopg.Error):
             self.raw.execute("ROLLBACK")
 
@@ -171,12 +171,12 @@ class Connection:
 
 
 def open_connection(address: Address, purpose: str = "likewise") -> Connection:
-    """A new connection, with all that our statements rely on; or a refusal that says what to do."""
+    """Open a connection with the settings our statements rely on."""
     settings = {
         "search_path": address.schema,
         "lock_timeout": f"{PATIENCE}s",
         "default_transaction_isolation": r"read\ committed",
-        # What was acknowledged is on the disk, whatever the server's own setting.
+        # A commit is on the disk, whatever the server's own setting.
         "synchronous_commit": "on",
         # Checksums are of rows as text.
         "bytea_output": "hex",
@@ -248,7 +248,7 @@ def _line_of(error: Exception) -> str:
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """What PostgreSQL finds wrong inside is told in the words of a collection."""
+    """Raise errors of PostgreSQL inside as errors of a collection."""
     try:
         yield
     except psycopg.Error as error:
@@ -256,7 +256,7 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 def translate_error(error: psycopg.Error, name: str) -> Exception:
-    """An error of PostgreSQL in the words of a collection; one that is our own fault stays."""
+    """Return an error of PostgreSQL as one of a collection; a bug of ours stays as it is."""
     errors, said = psycopg.errors, _line_of(error)
     if isinstance(error, errors.LockNotAvailable):
         return CollectionBusy(f"{name} was being written for {PATIENCE} s; try again")
@@ -282,7 +282,7 @@ def translate_error(error: psycopg.Error, name: str) -> Exception:
 
 
 class Connections:
-    """The connections of a process: lent one at a time, made when there is none to lend."""
+    """The connections of a process, opened when none is idle."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -290,12 +290,12 @@ class Connections:
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(_MOST)
         self._closed = False
-        # A collection that nobody closed: psycopg would complain where nobody can hear it.
+        # For a collection that was not closed: psycopg would warn in a finalizer.
         weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
-        """A connection for as long as the block takes."""
+        """Lend a connection for a block."""
         if not self._places.acquire(timeout=PATIENCE):
             raise CollectionBusy(f"all connections to {self._address} are in use; try again")
         try:
@@ -329,7 +329,7 @@ class Connections:
         connection.close()
 
     def forget_idle(self) -> None:
-        """One was lost: those that wait were lost with it."""
+        """Close idle connections after one was lost: the others are lost too."""
         with self._lock:
             _close_all(self._idle)
 

@@ -1,7 +1,7 @@
-"""Whole catalogs from one database into the other, row by row, and the proof that both agree.
+"""Copy whole catalogs from one database into the other, and prove that both agree.
 
-A copy is one transaction: it is there as a whole or not at all.  Rows are compared by the digests
-that ``store/sums.py`` adds up, of what each side gives back; so are the counters behind ids, the
+A copy is one transaction.  Rows that each side returns are compared by the digests of
+``catalog/sums.py``; so are the counters behind ids, the
 documents of the index of words, and the chain of the log.
 """
 
@@ -35,7 +35,7 @@ def fill(
     state: tuple[str, str, str],
     report: Report = silent,
 ) -> None:
-    """Inside a transaction, and an empty schema: everything that a catalog of SQLite holds."""
+    """Copy everything a SQLite catalog holds, inside a transaction, into an empty schema."""
     made = schema(MIGRATIONS)
     target.run(functions.STATE)
     target.run(functions.BEFORE_TABLES)
@@ -56,7 +56,7 @@ def fill(
         column = next(one.numbered for one in made.tables if one.name == name)
         if count and name != LOG:
             target.run(f"SELECT setval(pg_get_serial_sequence('{name}', '{column}'), {count})")
-    # Triggers last: what they would do to rows that come was done when the rows were written.
+    # Triggers last: their work on these rows was done when the rows were first written.
     names = [table.name for table in made.tables]
     for text in (*map(definition, made.triggers), *map(functions.follow, names)):
         target.run(text)
@@ -65,7 +65,7 @@ def fill(
 
 
 def write_sqlite(source: Connection, path: Path, report: Report = silent) -> None:
-    """A new catalog of SQLite with everything that one in PostgreSQL holds; read in a snapshot."""
+    """Write a SQLite catalog with everything that one in PostgreSQL holds, in a snapshot."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as c:
@@ -104,7 +104,7 @@ def write_sqlite(source: Connection, path: Path, report: Report = silent) -> Non
 def compare(
     sqlite: sqlite3.Connection, postgres: Connection, report: Report = silent
 ) -> dict[str, int]:
-    """Rows by table where both sides hold the same; a refusal that names what differs.
+    """Return the number of rows by table, or refuse with what differs.
 
     Inside a transaction of PostgreSQL.
     """
@@ -136,13 +136,13 @@ def compare(
 
 
 def counters_of_sqlite(c: sqlite3.Connection) -> dict[str, int]:
-    """The last number that each counting table gave out."""
+    """Return the last number that each counting table gave out."""
     held = {row[0]: row[1] for row in c.execute("SELECT name, seq FROM sqlite_sequence")}
     return {table.name: held.get(table.name, 0) for table in tables() if table.numbered}
 
 
 def counters_of_postgres(connection: Connection) -> dict[str, int]:
-    """The same of PostgreSQL; lines of the log have no sequence and no gaps."""
+    """Return the same of PostgreSQL; lines of the log have no sequence and no gaps."""
     found = {}
     for table in tables():
         if table.name == LOG:
@@ -156,7 +156,7 @@ def counters_of_postgres(connection: Connection) -> dict[str, int]:
 
 
 def stream(connection: Connection, sql: str) -> Iterator[Any]:
-    """Rows of an answer of any size, inside a transaction."""
+    """Stream query results inside a transaction."""
     with translate_errors(connection.name), connection.raw.cursor(name="reading") as cursor:
         cursor.itersize = _CHUNK
         cursor.execute(sql, binary=True)

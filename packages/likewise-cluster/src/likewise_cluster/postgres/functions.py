@@ -1,7 +1,7 @@
-"""What a catalog in PostgreSQL has beside its tables: functions, checksums, the index of words.
+"""What a PostgreSQL catalog has besides tables: functions, checksums, the full-text index.
 
 Functions that only SQLite has are here under its names.  Checksums (``sums.py`` says what for) are
-added up by triggers after every statement, whoever sent it: a row's digest is the first half of
+added up by triggers after every statement of any client: a row's digest is the first half of
 SHA-256 over its text, a table's the sum of its rows'.  A transaction carries its changes in
 settings of its own, which a failed one loses, and writes them at its end (``end_change``).
 """

@@ -1,10 +1,10 @@
-"""Moving a catalog from its folder into PostgreSQL, and back: compared, and switched by one commit.
+"""Move a catalog from its folder into PostgreSQL, and back: compared, and switched by one commit.
 
 There: the file of SQLite is locked for writing from the first row to the last.  Everything goes
 over in one transaction and is read back and compared; then one commit *in the file* says that it
 moved.  Back: the database is locked for writing, a new file is written and compared, and one
 commit *in the database* says that it left.  A kill before that commit leaves the source as the
-truth, one after it the target; what is then still undone is done by whoever opens the folder next.
+truth, one after it the target; opening the folder then takes the remaining steps.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _move(catalog: SQLiteCatalog, address: Address, report: Report) -> tuple[Mov
                 "INSERT OR REPLACE INTO settings VALUES (?, ?)",
                 (locations.MOVED_TO, json.dumps(asdict(pointer))),
             )
-            # From this commit on the catalog is there, and here nobody writes any more.
+            # From this commit on the catalog is in PostgreSQL; the file is not written any more.
             c.execute(f"PRAGMA user_version = {MOVED}")
             c.execute("COMMIT")
         except BaseException:
@@ -82,9 +82,9 @@ def _move(catalog: SQLiteCatalog, address: Address, report: Report) -> tuple[Mov
 
 
 def _name_collection(catalog: SQLiteCatalog) -> str:
-    """What tells this catalog from others, made up before it moves for the first time.
+    """Return the id of this catalog, written before it moves for the first time.
 
-    Written at once: what a move that is killed leaves there must be known for ours.
+    What a killed move leaves in the database must be recognised as ours.
     """
     asked = "SELECT value FROM settings WHERE key = ?"
     found = catalog.one(asked, (CATALOG_ID,))
@@ -114,7 +114,7 @@ def _copy_there(
 
 
 def _prepare_schema(target: Connection, address: Address, collection: str) -> None:
-    """An empty schema; what a killed move left there, or one that went back, makes room."""
+    """Create an empty schema, and drop what a killed move, or one that went back, left."""
     schema = address.schema
     state = read_state(target)
     if state is not None:
@@ -139,7 +139,7 @@ def _prepare_schema(target: Connection, address: Address, collection: str) -> No
 
 
 def make_live(catalog: PostgresCatalog, token: str) -> None:
-    """The move with this token is done: its catalog is the truth."""
+    """Mark the catalog of a finished move as the truth."""
     with catalog.connections.borrow() as connection:
         connection.execute(
             "UPDATE catalog_state SET state = ? WHERE token = ? AND state = ?",
@@ -190,7 +190,7 @@ def _copy_back(root: Path, catalog: PostgresCatalog, token: str, report: Report)
         source.execute(
             "UPDATE catalog_state SET state = ?, token = ?", (functions.MOVED_OUT, token)
         )
-        # From this commit on the catalog is in the folder, and there nobody writes any more.
+        # From this commit on the catalog is in the folder; PostgreSQL is not written any more.
         source.commit()
         return rows
     finally:

@@ -1,10 +1,9 @@
-"""What a catalog in PostgreSQL may hold beside rows: the triggers and functions of ours.
+"""Refuse programs in a PostgreSQL catalog that are not Likewise's own triggers and functions.
 
-A database may have other users, and a folder may name any database.  A trigger, a rule, a view or
-a policy in the catalog's schema is a program that runs when we read or write, with our rights;
-those that we did not make are refused when the catalog is opened, as in a file of SQLite
-(``schema.py``).  Whoever owns our own functions can change what they do: nothing here helps
-against the owner of the schema.
+A database may have other users, and a folder may name any database.  A trigger, rule, view or
+policy in the catalog's schema runs with our rights when we read or write.  Those that we did not
+make are refused when the catalog is opened, as in a SQLite file (``schema.py``).  This does not
+protect against the owner of the schema, who can change our own functions.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _MADE = re.compile(r"CREATE TRIGGER (\w+) .+? ON (\w+)\s.+?EXECUTE FUNCTION (\w+
 
 
 def check_programs(connection: Connection, migrations: tuple[str, ...], name: str) -> None:
-    """Refuse a catalog that holds programs of somebody else, or not all of ours."""
+    """Refuse a catalog with foreign programs, or without some of ours."""
     made = schema(migrations)
     texts = [
         *map(definition, made.triggers),

@@ -1,4 +1,4 @@
-"""Hearing of changes: PostgreSQL tells every server that listens when something is committed."""
+"""Listen for commits: PostgreSQL notifies every server that listens."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from likewise_cluster.postgres.addresses import Address
 from likewise_cluster.postgres.connections import open_connection
 
 _BREATH = 0.5
-"""Seconds after which a listener looks whether it is to end."""
+"""Seconds between checks whether to end."""
 _PAUSE = 2.0
 """Seconds after which a lost connection is tried again."""
 
 
 class ChangeListener:
-    """A thread that listens on a connection of its own, and calls after every change.
+    """A thread that listens on its own connection and calls a function after every change.
 
-    What was missed while the connection was lost counts as one change.
+    Changes that were missed while the connection was lost count as one.
     """
 
     def __init__(self, address: Address, changed: Callable[[], object]) -> None:

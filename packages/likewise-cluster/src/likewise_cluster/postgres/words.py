@@ -17,14 +17,14 @@ from likewise.catalog.word_index import FIELDS
 
 _LETTERS = dict(zip(FIELDS, "tsdfc", strict=True))
 _LONGEST = 400
-"""Signs of a word that count; PostgreSQL takes 2,046 bytes."""
+"""Characters of a word that count; PostgreSQL takes 2,046 bytes."""
 _LAST_PLACE = 16_383
 _PICTOGRAMS = "\U0001f000"
 """From here on symbols are words: SQLite takes those for words that are younger than its tables."""
 
 
 def cut(text: str) -> list[str]:
-    """The words of a text, folded, in order.
+    """Return the words of a text, folded, in order.
 
     >>> cut("Crème-brûlée IMG_0412")
     ['creme', 'brulee', 'img', '0412']
@@ -46,7 +46,7 @@ def cut(text: str) -> list[str]:
 
 @lru_cache(4096)
 def _fold(sign: str) -> str | None:
-    """A sign of a word as the index has it; None where it is between words."""
+    """Fold a character of a word; None if it separates words."""
     kind = unicodedata.category(sign)
     if kind == "Mn" and "\u0300" <= sign <= "\u0331":
         return ""
@@ -59,7 +59,7 @@ def _fold(sign: str) -> str | None:
 
 
 def document(fields: Sequence[str]) -> str:
-    """The ``tsvector`` of a document, as text."""
+    """Return the ``tsvector`` of a document as text."""
     places: dict[str, list[int]] = {}
     for field, text in zip(FIELDS, fields, strict=True):
         for place, word in enumerate(cut(text), 1):
@@ -68,7 +68,7 @@ def document(fields: Sequence[str]) -> str:
 
 
 def question(field: str, words: Sequence[str], beginnings: bool) -> str | None:
-    """The ``tsquery`` for one of some words in a field; None where none is a word.
+    """Return the ``tsquery`` for any of some words in a field; None if none is a word.
 
     With ``beginnings`` words that begin with the first one count too.
     """
@@ -81,7 +81,7 @@ def question(field: str, words: Sequence[str], beginnings: bool) -> str | None:
 
 
 def put_documents(c: Transaction, documents: Mapping[int, tuple[str, ...]]) -> None:
-    """Documents of the index of words, none of which is there."""
+    """Insert documents into the full-text index."""
     c.executemany(
         "INSERT INTO written VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(image, *fields, document(fields)) for image, fields in documents.items()],
