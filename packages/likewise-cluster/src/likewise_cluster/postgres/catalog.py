@@ -2,8 +2,8 @@
 
 There is one writer at a time: a transaction begins with an advisory lock of the database, so it
 sees all earlier writes, and lines of the log are numbered without gaps.  Reads that belong together
-run in one snapshot (REPEATABLE READ).  A job's lease is an advisory lock too, on its own connection:
-it ends with the process, and a job whose connection is lost writes no more.
+run in one snapshot (REPEATABLE READ).  A job's lease is an advisory lock on its own connection: it
+ends with the process, and a job whose connection is lost writes no more.
 """
 
 from __future__ import annotations
