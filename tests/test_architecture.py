@@ -218,7 +218,7 @@ def test_each_dangerous_library_has_one_place(
 
 # Saving a thumbnail or a view needs Pillow too; nothing else may even import it.
 WRITERS = {
-    "likewise/images/decode.py", "likewise/evaluation/planted.py", "likewise/cli/page.py",
+    "likewise/images/decode.py", "likewise/evaluation/planted.py", "likewise/cli/pages.py",
     "likewise/cli/search_page.py", "likewise_methods/ordinal/cross_validation.py",
 }  # fmt: skip
 

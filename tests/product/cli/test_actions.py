@@ -48,7 +48,7 @@ def test_actions_are_listed_and_undone(here: Path) -> None:
     text = run("actions", "undo")
     assert text == "Undid action 4 (Suggested tags): 9 pictures restored\n"
     run("tag", 1, "--remove", "blue")
-    assert "7 pictures restored; 1 changed since" in run("actions", "undo", 1)
+    assert "7 pictures restored; 1 changed later" in run("actions", "undo", 1)
     assert run("actions", "-n", 4).count("(undone)") == 2
     done = CliRunner().invoke(app, ["actions", "undo", "1"])
     assert "undone already" in str(done.exception)
@@ -56,7 +56,7 @@ def test_actions_are_listed_and_undone(here: Path) -> None:
 
 
 def test_all_suggestions_but_some_are_accepted(here: Path) -> None:
-    assert "suggested for no picture" in run("tags", "accept-all", "red")
+    assert "has no suggestions" in run("tags", "accept-all", "red")
     with Collection.open("photos.lw") as col:
         tag_some(col)
         col.tags.suggest_for_all(above=0.01, k=1)

@@ -60,7 +60,7 @@ def test_answers_wait_and_are_taken_in(built: Likewise) -> None:
     assert "answers from Ann, until default takes them in" in listed
     taken = built("comparisons", "take-in", "ann-answers").stdout
     assert "default took in 3 answers of Ann" in taken
-    assert "No answers wait." in built("comparisons", "waiting").stdout
+    assert "No answers are waiting." in built("comparisons", "waiting").stdout
     assert "took in 3 answers of Ann" in built("log").stdout
     assert "no pending answers" in built.refused("comparisons", "take-in")
     built("profile", "rollback", 0)

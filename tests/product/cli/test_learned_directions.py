@@ -92,7 +92,7 @@ def test_page(root: Path, tmp_path: Path) -> None:
     # Where pictures lie is their owner's; a page is made to be shown.
     assert not page.all("a")
     assert all(attrs.get("alt") for tag, attrs in page.tags if tag == "img")
-    assert text.count('alt="asked about: ') == 4
+    assert text.count('alt="query: ') == 4
     assert len(re.findall(r"rose from \d+ to \d+", text)) == 2
     assert len(re.findall(r"fell from \d+ to \d+", text)) == 2
 
@@ -129,7 +129,7 @@ def test_page_before_the_first_judgement(root: Path) -> None:
     with Collection.open(root) as col:
         text = learned_page(col.profiles.report("empty"), "c.lw")
     Page(text)
-    assert "No direction counts otherwise yet" in text
+    assert "No direction counts differently yet" in text
     assert "moved most" not in text
 
 
@@ -141,7 +141,7 @@ def test_profiles_are_described_by_what_they_learn(root: Path, tmp_path: Path) -
     assert "weigh nothing" not in shown
     assert run.json("profile", "show", PROFILE, "-C", root)["units"] == "directions"
     again = run("learn", "--from", "log", "--profile", PROFILE, "-C", root).stdout
-    assert "the same result as what is in use" in again
+    assert "Replayed the whole log" in again
     assert "30 judgements standing; " in again
     assert "by other judgements alone" in again
     words = run("profile", "show", "default", "-C", root).stdout

@@ -123,7 +123,7 @@ def test_learn_from_a_file(here: Here) -> None:
     assert (said["written"], said["judgements"]) == (2, 2)
     assert 0 <= said["agreement"] <= 1
     again = here("learn", "--from", "log", "--profile", "mine")
-    assert "same result as what is in use" in again
+    assert "the result is unchanged" in again
     assert "nearer to" in here("log", "--profile", "mine")
 
 

@@ -12,8 +12,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from likewise.cli.app import app
-from likewise.cli.learned_page import learned_page
-from likewise.cli.learning_curve import draw_curve
+from likewise.cli.learned_page import draw_curve, learned_page
+from likewise.cli.pages import thumbnail
 from likewise.collection.collection import Collection
 from likewise.learning.learned_report import CurvePoint
 from tests.product.cli.process import Likewise
@@ -109,7 +109,7 @@ def test_a_picture_that_is_gone_leaves_a_gap(taught: Collection, tmp_path: Path)
         from likewise.cli import learned_page as module
 
         module._pixels.cache_clear()
-        module._thumb.cache_clear()
+        thumbnail.cache_clear()
         text = learned_page(found, "photos.lw")
     finally:
         shutil.move(tmp_path / "hidden.jpg", path)

@@ -13,15 +13,15 @@ def found(built: Likewise, *where: str) -> set[int]:
 
 
 def test_stars_and_favourites_are_filters(built: Likewise) -> None:
-    assert built("star", "4", "2", "3").stdout == "2 pictures now 4 stars\n"
+    assert built("star", "4", "2", "3").stdout == "2 pictures given 4 stars\n"
     assert built.json("star", "5", "3") == {"changed": 1}
     assert found(built, "stars>=4") == {2, 3}
     assert found(built, "stars=5") == {3}
-    assert built("favourite", "4").stdout == "1 picture now favourites\n"
+    assert built("favourite", "4").stdout == "1 picture added to favourites\n"
     assert found(built, "favourite") == {4}
-    assert built("favourite", "4", "--remove").stdout == "1 picture no longer favourites\n"
+    assert built("favourite", "4", "--remove").stdout == "1 picture removed from favourites\n"
     assert found(built, "favourite") == set()
-    assert "1 picture now without stars" in built("star", "0", "3").stdout
+    assert "1 picture given no stars" in built("star", "0", "3").stdout
     built.refused("star", "6", "2", code=2)
 
 
@@ -36,20 +36,20 @@ def test_hidden_pictures_do_not_answer(built: Likewise) -> None:
 
 def test_albums(built: Likewise, tmp_path: Path) -> None:
     assert built("album", "list").stdout.startswith("No albums yet")
-    assert built("album", "add", "Sea", "1", "2").stdout == "2 pictures put into 'Sea'\n"
-    assert built("album", "take", "Sea", "1").stdout == "1 picture taken out of 'Sea'\n"
+    assert built("album", "add", "Sea", "1", "2").stdout == "2 pictures added to 'Sea'\n"
+    assert built("album", "take", "Sea", "1").stdout == "1 picture removed from 'Sea'\n"
     assert built.json("album", "list") == [{"name": "Sea", "pictures": 1}]
     assert [one["id"] for one in built.json("album", "show", "Sea")] == [2]
     assert found(built, "album=Sea") == {2}
     assert built("album", "rename", "Sea", "Shore").returncode == 0
     out = tmp_path / "marks.json"
     assert "written to" in built("album", "export", out).stdout
-    assert built("album", "delete", "Shore").stdout == "'Shore' is deleted; 1 picture kept\n"
+    assert built("album", "delete", "Shore").stdout == "Deleted album 'Shore'; 1 picture kept\n"
     assert "found here" in built("album", "import", out).stdout
     assert built.json("album", "list") == [{"name": "Shore", "pictures": 1}]
     assert "there is no album 'Sea'" in built.refused("album", "show", "Sea")
     out.write_text("{}")
-    assert "no export" in built.refused("album", "import", out)
+    assert "not an export" in built.refused("album", "import", out)
 
 
 def test_duplicates_by_pixels_are_hidden_but_for_the_best(empty: Likewise) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from likewise.collection.collection import Collection
 from tests.product.cli.process import Likewise
 
 
@@ -74,6 +75,15 @@ def test_info(built: Likewise) -> None:
     text = built("info", "-C", built.folder / "photos.lw").stdout
     assert "12 pictures" in text
     assert str(built.pictures) in text
+
+
+def test_info_says_what_a_space_still_needs(empty: Likewise) -> None:
+    with Collection.create(empty.folder / "photos.lw", deep=False) as col:
+        col.spaces.add("given", {"feature": "own"})
+        col.spaces.add("fit", {"feature": "fitted", "source": "given", "first": 300})
+    assert "  fit needs 300 pictures to start\n" in empty("info").stdout
+    assert empty.json("info")["spaces"]["fit"]["learned_from"] == 300
+    assert empty.json("info")["spaces"]["given"]["learned_from"] is None
 
 
 def test_collection_from_the_environment(built: Likewise, tmp_path: Path) -> None:
@@ -203,7 +213,7 @@ def test_search_refusals(built: Likewise, tmp_path: Path) -> None:
     assert "no similarity 'taste'" in built.refused("search", picture, "--by", "taste")
     assert "no pixel" in built.refused("search", picture, "--region", "9000,0,5,5")
     refused = built.refused("search", picture, "--by", "holistic", "--explain")
-    assert "no places to explain by" in refused
+    assert "cannot show places" in refused
     refused = built.refused("search", picture, "--sheet", tmp_path / "no" / "folder.html")
     assert "cannot be written" in refused
 

@@ -87,7 +87,7 @@ def test_usage(here: Path) -> None:
 
 def test_the_page_is_whole_and_tells_nothing_but_names(here: Path) -> None:
     said = run("map", "out.html").output
-    assert "nobody compared anything yet" in said
+    assert "there are no comparisons yet" in said
     assert f"{N} pictures" in said
     page = (here / "out.html").read_text(encoding="utf-8")
     assert str(template()) not in page

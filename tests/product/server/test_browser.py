@@ -92,7 +92,7 @@ def test_a_folder_is_indexed_from_the_page(chrome: Browser, tmp_path: Path) -> N
         reasons = page.get_by_role("listitem").filter(has_text="broken.jpg")
         assert len(reasons.inner_text()) > len(str(folder / "broken.jpg")) + 10, "with a reason"
         page.get_by_role("button", name="Check every file").click()
-        page.get_by_text("Every file is as it was written.").wait_for()
+        page.get_by_text("No damage found.").wait_for()
         # The news of a change settles while another view is on the page.
         page.wait_for_function("() => window.likewise.search.key === ''")
         page.get_by_role("link", name="Search", exact=True).click()
@@ -122,7 +122,7 @@ def test_the_page_is_there_while_a_folder_is_taken_in(
             )
             page, wrong = visit(chrome, server)
             page.goto("/")
-            page.get_by_role("heading", name="Looking at your pictures.").wait_for()
+            page.get_by_role("heading", name="Reading your pictures.").wait_for()
             page.get_by_text("Looking for pictures").first.wait_for()
             assert page.get_by_role("button", name="Add a folder").count() == 0
         page.get_by_role("heading", name="3 pictures").wait_for()
@@ -279,7 +279,7 @@ def test_rolling_back_returns_to_an_earlier_order(page: Page, server: Served, pr
     page.goto(f"/?view=learned&profile={profile}")
     page.get_by_role("heading", name="Versions").wait_for()
     # Two judgements say nothing of its accuracy yet: no curve, but what it takes.
-    page.get_by_text("How accurate it is can be said after").wait_for()
+    page.get_by_text("to see how accurate it is").wait_for()
     assert page.get_by_role("img", name=re.compile("After 2 judgements")).count() == 0
     assert page.locator(".log .number").all_inner_texts() == ["2", "1", "0"]
     page.get_by_role("button", name="Go back to version 1").click()
@@ -379,7 +379,7 @@ def test_everything_by_keyboard(page: Page, server: Served, profile: str) -> Non
     page.wait_for_function("() => document.activeElement.id === 'folder'")
     press("Tab")
     page.keyboard.type("nothing has this tag")
-    page.get_by_role("heading", name="Nothing passes these filters.").wait_for()
+    page.get_by_role("heading", name="No picture matches these filters.").wait_for()
     press("Escape")
     press("5")
     page.get_by_role("heading", name="What it learned", exact=True).wait_for()
@@ -715,11 +715,11 @@ def test_who_loses_the_server_is_told_until_it_is_back(chrome: Browser, tmp_path
         assert told.inner_text() == ""
         page.route("**/api/events", lambda route: route.abort())
         page.reload()
-        told.filter(has_text="Likewise is not responding.").wait_for()
+        told.filter(has_text="Likewise does not respond.").wait_for()
         page.unroute("**/api/events")
         said(page, "Likewise is back.")
         assert told.inner_text() == ""
-    told.filter(has_text="Likewise is not responding.").wait_for()
+    told.filter(has_text="Likewise does not respond.").wait_for()
     page.get_by_role("link", name="Collection", exact=True).click()
     page.get_by_role("heading", name="That did not work.").wait_for()
     drawn = page.locator(".empty > .icon use").evaluate("one => one.getBBox().width")

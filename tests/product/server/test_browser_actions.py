@@ -125,7 +125,7 @@ def test_recent_actions_are_listed_and_undone_from_any_view(page: Page, server: 
     row = dialog.get_by_role("listitem").filter(has_text="Tagged “listed”")
     row.filter(has_text="5 pictures").filter(has_text="by the page").wait_for()
     row.get_by_role("button", name="Undo: Tagged “listed”").click()
-    said(page, "Undone for 4 pictures. 1 picture changed since: left alone.")
+    said(page, "Undone for 4 pictures. 1 picture was changed later and left as is.")
     row.get_by_text("undone", exact=True).wait_for()
     assert row.get_by_role("button").count() == 0
     assert tagged(server, "listed") == 0
@@ -246,7 +246,7 @@ def test_sidecars_are_counted_asked_about_and_taken_back(
 
     page.get_by_role("button", name="Write sidecars…").press("Enter")
     dialog.get_by_label("In another folder").check()
-    dialog.get_by_text("Name a folder of this machine.").wait_for()
+    dialog.get_by_text("Enter a folder on this computer.").wait_for()
     assert dialog.get_by_role("button", name="Write", exact=True).is_disabled()
     dialog.get_by_label("Folder for the sidecars").fill(str(tmp_path / "there"))
     dialog.get_by_text(str(tmp_path / "there")).wait_for()
@@ -257,7 +257,7 @@ def test_sidecars_are_counted_asked_about_and_taken_back(
     assert len(made) == count
     made[0].write_text("somebody was here")
     page.get_by_role("button", name="Undo", exact=True).click()
-    said(page, f"Undone for {count - 1} sidecars. 1 sidecar changed since: left alone.")
+    said(page, f"Undone for {count - 1} sidecars. 1 sidecar was changed later and left as is.")
     assert sorted((tmp_path / "there").rglob("*.xmp")) == made[:1]
 
 
@@ -296,7 +296,7 @@ def test_suggestions_of_a_tag_are_accepted_but_for_those_struck_out(
     page.get_by_text("1 struck out").wait_for()
     page.get_by_role("button", name="Accept all but 1").click()
     said(page, f"Accepted “even” for {total - 1} pictures, rejected for 1.")
-    page.get_by_text("“even” is suggested for no picture now.").wait_for()
+    page.get_by_text("No picture has “even” as a suggestion now.").wait_for()
     refused = server.ask(f"/api/pictures/{server.picture(name)['id']}/tags")["refused"]
     assert "even" in refused
     assert newest(server)["pictures"] == total

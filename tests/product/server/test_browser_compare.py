@@ -110,7 +110,7 @@ def test_what_a_guest_said_waits_until_it_is_taken_in(chrome: Browser, server: S
     offered = page.get_by_label("Profile", exact=True).locator("option").all_inner_texts()
     assert offered[1:] == ["ann-answers: answers from Ann", "answers: answers of yours"]
     page.goto(f"/?q={first}")
-    group = page.locator('#by optgroup[label="Answers that wait"] option')
+    group = page.locator('#by optgroup[label="Answers not used yet"] option')
     group.first.wait_for(state="attached")
     assert group.all_text_contents() == offered[1:]
     page.context.close()

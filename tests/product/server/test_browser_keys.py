@@ -28,7 +28,7 @@ def stranger(chrome: Browser, server: Served, **how: Any) -> Page:
 
 def make_key(page: Page, name: str, role: str) -> str:
     """Make a key in the open list of keys; gives it."""
-    page.get_by_label("Name of who gets it").fill(name)
+    page.get_by_label("Name of the person or program").fill(name)
     page.get_by_label("What they may do").select_option(role)
     page.get_by_role("button", name="Create key").click()
     shown = page.get_by_label(f"Key of {name}", exact=True)
@@ -98,8 +98,8 @@ def test_history_names_a_key_and_takes_it_back(chrome: Browser, scenes_server: S
     line.wait_for()
     owner.locator("#settings").click()
     owner.get_by_role("button", name="Keys for other people").click()
-    owner.get_by_role("button", name="Take back the judgements of Grace").click()
-    owner.locator("dialog.confirm").get_by_role("button", name="Take back judgements").click()
+    owner.get_by_role("button", name="Undo the judgements of Grace").click()
+    owner.locator("dialog.confirm").get_by_role("button", name="Undo judgements").click()
     owner.get_by_text("Took back 1 judgement and 0 changes of tags by Grace.").wait_for()
     owner.goto("/?view=learned")
     owner.locator(".log li.off", has_text="by Grace").wait_for()

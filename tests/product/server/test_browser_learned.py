@@ -104,12 +104,12 @@ def test_nothing_is_said_about_accuracy_after_three_clicks(
     with driving.served(root) as few:
         page, wrong = visit(chrome, few)
         page.goto(PLACE)
-        page.get_by_text("can be said after 9 more judgements").wait_for()
+        page.get_by_text("Judge 9 more with").wait_for()
         assert "accuracy" not in page.locator(".figures").inner_text().lower()
         page.goto(f"/?q={few.ask('/api/pictures?limit=1')['items'][0]['id']}&by={PROFILE}")
         settle(page)
         said = page.locator(".figures-said").inner_text()
-        assert "3 judgements. How accurate it is can be said after 9 more" in said
+        assert "3 judgements. Judge 9 more with" in said
         assert "%" not in said
         page.context.close()
         assert wrong == []

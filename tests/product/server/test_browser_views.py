@@ -251,7 +251,7 @@ def test_fast_keys_lose_no_answer_and_skipping_goes_on(page: Page, server: Serve
 def test_somebody_else_answers_through_a_link(chrome: Browser, page: Page, server: Served) -> None:
     page.goto("/?view=compare")
     page.get_by_role("button", name="Ask others").click()
-    page.get_by_label("Name of who answers").fill("Grace")
+    page.get_by_label("Name of the person who answers").fill("Grace")
     page.get_by_role("button", name="Create link").click()
     link = page.get_by_label("Link for Grace").input_value()
     context = chrome.new_context(**PHONE)

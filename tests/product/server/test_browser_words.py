@@ -274,7 +274,7 @@ def test_words_join_a_picture_filters_and_minus_words(page: Page, server: Served
     assert order(page, 2)[1] == "rocket-1.jpg" or order(page, 1)[0] == "rocket-1.jpg"
 
     page.goto("/?folder=nowhere")
-    page.get_by_role("heading", name="Nothing passes these filters.").wait_for()
+    page.get_by_role("heading", name="No picture matches these filters.").wait_for()
     page.goto("/?tag=cat&text=garden")
     settle(page)
     assert set(order(page)) <= {"chelsea-0.jpg", "chelsea-1.jpg"}

@@ -190,10 +190,10 @@ def test_the_grid_grows_for_who_is_at_its_top(chrome: Browser, root: Path, tmp_p
         page.wait_for_function("() => scrollY > 300")
         before = order(page)
         job.do(adding("third"))
-        page.get_by_role("button", name="Something changed. Show it").wait_for()
+        page.get_by_role("button", name="The collection changed. Show changes").wait_for()
         assert page.get_by_role("heading", name="62 pictures").count() == 1
         assert order(page) == before, "nothing slips away under who reads deeper"
-        page.get_by_role("button", name="Something changed. Show it").click()
+        page.get_by_role("button", name="The collection changed. Show changes").click()
         page.get_by_role("heading", name=f"{6 + 8 * len(scenes)} pictures").wait_for()
         page.context.close()
         assert wrong == []
@@ -210,7 +210,7 @@ def test_work_is_stopped_from_the_page(chrome: Browser, root: Path, tmp_path: Pa
         page.get_by_text("1 of 3,000 searchable, 50 min left").first.wait_for()
         page.get_by_role("button", name="Stop").focus()
         page.keyboard.press("Enter")
-        said(page, "Stopped. What was done by then is kept.")
+        said(page, "Stopped. Finished parts are kept.")
         page.locator(".working").wait_for(state="hidden")
         assert page.title() == "Tags · Likewise"
         about = server.ask("/api/collection")

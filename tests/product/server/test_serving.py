@@ -210,7 +210,7 @@ def test_how_a_job_ends() -> None:
     for job, kinds, message in (
         (good, ["progress", "done"], None),
         (refused, ["failed"], "the disk is full; make room"),
-        (endless, ["progress", "failed"], "the server was stopped; what was done by then is kept"),
+        (endless, ["progress", "failed"], "the server was stopped; finished parts are kept"),
     ):
         told, col = Told(), Closed()
         work = Work(told)

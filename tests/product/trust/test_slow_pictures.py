@@ -191,7 +191,7 @@ def test_five_regions_of_one_upload_wait_for_each_other(
 
 def test_commands_that_look_at_files_go_on(tmp_path: Path, choking: None) -> None:
     """One hangs and one crashes; both are told, and the others are looked at."""
-    from likewise.cli.page import thumbnail
+    from likewise.cli.pages import thumbnail
 
     folder = tmp_path / "pictures"
     write(folder / "c.jpg", small_scenes()["rocket"])

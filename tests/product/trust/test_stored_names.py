@@ -10,7 +10,7 @@ import pytest
 
 from likewise.catalog.schema import MIGRATIONS, SCHEMA_DIGEST, digest_of_schema, expected_schema
 from likewise.catalog.sums import row_digest
-from likewise.cli.output import say
+from likewise.cli.output import print_line
 from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput
 from tests.product.cli.process import Likewise
@@ -45,7 +45,7 @@ def test_names_do_not_reach_the_terminal(hostile: Likewise) -> None:
 
 
 def test_say_is_for_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    say("one\ntwo\t\x1b[2J\r\x7f")
+    print_line("one\ntwo\t\x1b[2J\r\x7f")
     assert capsys.readouterr().out == "one\ntwo\t\\x1b[2J\\r\\x7f\n"
 
 

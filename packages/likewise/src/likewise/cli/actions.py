@@ -30,7 +30,7 @@ def list_(
     newest: Annotated[int, typer.Option("-n", min=1, help="Number of actions, the newest.")] = 20,
     json_: Json = False,
 ) -> None:
-    """List bulk actions, the newest first: tagging many, sidecars, removed pictures."""
+    """List bulk actions, newest first: tags of many pictures, sidecars, removed pictures."""
     if context.invoked_subcommand is not None:
         refuse_early_options(context, newest="-n goes with the list of actions")
         return
@@ -40,7 +40,7 @@ def list_(
         echo_json([one._asdict() for one in found])
         return
     if not found:
-        print_line("Nothing was done to many pictures at once yet.")
+        print_line("No actions on several pictures yet.")
         return
     rows = [
         (one.id, format_time(one.made), one.who, counted(one.kind, one.pictures),
@@ -63,7 +63,7 @@ def undo(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Undo a bulk action: all it changed is as it was, but for what was changed since."""
+    """Undo a bulk action: restore what it changed, except what was changed later."""
     stopped = stoppable("run it again to see what is left to undo")
     with stopped, open_collection(collection) as col, progress_bar() as report:
         done = col.actions.undo(action, report=report)
@@ -80,7 +80,7 @@ def undo(
         print_line(f"{printable(path)}: {printable(reason)}")
     if len(done.problems) > _LISTED:
         print_line(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
-    left = f"; {done.left:,} changed since, and left alone" if done.left else ""
+    left = f"; {done.left:,} changed later and left as is" if done.left else ""
     print_line(
         f"Undid action {done.action.id} ({printable(done.action.what)}): "
         f"{counted(done.action.kind, done.restored)} restored{left}"

@@ -106,14 +106,14 @@ def compare(
 def waiting_(
     profile: Profile = "default", collection: Where = DEFAULT, json_: Json = False
 ) -> None:
-    """List answers that wait: until they are taken in, they change no ranking."""
+    """List answers that are not used yet: they change no ranking until you accept them."""
     with open_collection(collection) as col:
         found = col.comparisons.waiting(profile)
     if json_:
         echo_json([_waiting_record(one) for one in found])
         return
     if not found:
-        print_line("No answers wait.")
+        print_line("No answers are waiting.")
         return
     rows = [(one.profile, one.person or "you", f"{one.answers:,}") for one in found]
     echo_table(("profile of answers", "by", "answers"), rows, right="  r")
@@ -122,13 +122,13 @@ def waiting_(
 @comparisons.command("take-in")
 def take_in(
     answers: Annotated[
-        str | None, typer.Argument(help="Profile of answers; default: all that wait.")
+        str | None, typer.Argument(help="Profile of answers; default: all that are waiting.")
     ] = None,
     profile: Profile = "default",
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Have a profile learn the answers that wait; 'profile rollback' takes them out again."""
+    """Apply waiting answers to a profile; 'models profile rollback' undoes that."""
     with open_collection(collection) as col:
         name, before = col.profiles.version(profile)[:2]
         taken = col.comparisons.take_in(answers, profile=name)
@@ -138,7 +138,7 @@ def take_in(
         return
     for one in taken:
         print_line(f"{name} took in {plural(one.answers, 'answer')} of {one.person or 'yours'}")
-    print_line(f"To take them out again: likewise models profile rollback {before}")
+    print_line(f"To undo this: likewise models profile rollback {before}")
 
 
 def _waiting_record(one: PendingAnswers) -> dict[str, Any]:
@@ -348,7 +348,7 @@ def _key() -> str:
 
 
 def _write(col: Collection, asked: list[ComparisonQuestion], path: Path, before: int) -> None:
-    from likewise.cli.compare_page import compare_page
+    from likewise.cli.pages import compare_page
 
     text = compare_page([tuple(col.image(i) for i in ask) for ask in asked], before)
     try:

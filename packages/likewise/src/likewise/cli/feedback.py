@@ -138,7 +138,7 @@ def undo(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Undo a judgement, as if it had never been made."""
+    """Undo a judgement."""
     with stoppable(_WRITTEN), open_collection(collection) as col:
         undone = col.undo(number, profile=profile)
         settle(col, profile)
@@ -316,7 +316,7 @@ def learned(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Show what a profile has learned: words or directions, pictures that moved, versions."""
+    """Show what a profile has learned: words or directions, moved pictures, versions."""
     with stoppable("nothing was changed"), open_collection(collection) as col:
         with progress_bar() as report:
             # Without a page or data nobody sees examples, and to find them takes a while.
@@ -347,7 +347,7 @@ def _print_outcome(said: dict[str, Any], figures: Figures, source: str | None) -
     if "written" in said:
         print_line(f"{plural(said['written'], 'comparison')} written to the log of {name}")
     if source == "log":
-        print_line(f"The whole log of {name} was replayed, with the same result as what is in use")
+        print_line(f"Replayed the whole log of {name}; the result is unchanged")
     if figures.judgements:
         standing = plural(figures.judgements, "judgement")
         print_line(f"{standing} standing; {describe_agreement(figures)}")

@@ -100,7 +100,7 @@ def describe_agreement(figures: Figures) -> str:
     right, plain = figures.agreement or 0.0, figures.agreement_plain or 0.0
     if figures.interval is None or figures.gain is None:
         return (
-            f"too few judgements to say how accurate it is: "
+            f"too few judgements to measure accuracy: "
             f"{plural(figures.needed, 'more is', 'more are')} needed"
         )
     low, high = figures.interval
@@ -218,8 +218,8 @@ def report_behind(behind: int) -> None:
     """That an answer is one of before, if it is."""
     if behind:
         print_line(
-            f"Note: {plural(behind, 'judgement')} of the profile must be learned anew; this is the "
-            "ranking of before. 'likewise models learn --from log' learns them now",
+            f"Note: {plural(behind, 'judgement')} of the profile are not learned yet; this is the "
+            "previous ranking. 'likewise models learn --from log' learns them now",
             err=True,
         )
 

@@ -30,24 +30,22 @@ def star(
     collection: Where = DEFAULT,
     json_: Json = False,
 ) -> None:
-    """Give pictures stars, from 0 to 5; 'likewise search … --where stars=3' asks for them."""
+    """Give pictures stars, from 0 to 5; 'likewise search --where stars=3' finds them."""
     with open_collection(collection) as col:
         done = col.library.star(_wanted(col, pictures), stars)
-    _print(
-        len(done.before), f"now {'without stars' if not stars else plural(stars, 'star')}", json_
-    )
+    _print(len(done.before), f"given {plural(stars, 'star') if stars else 'no stars'}", json_)
 
 
 def favourite(
     pictures: Pictures,
     collection: Where = DEFAULT,
-    remove: Annotated[bool, typer.Option("--remove", help="No favourites any more.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove them from favourites.")] = False,
     json_: Json = False,
 ) -> None:
-    """Make pictures favourites."""
+    """Add pictures to favourites."""
     with open_collection(collection) as col:
         done = col.library.favour(_wanted(col, pictures), not remove)
-    _print(len(done.before), "no longer favourites" if remove else "now favourites", json_)
+    _print(len(done.before), f"{'removed from' if remove else 'added to'} favourites", json_)
 
 
 def hide(
@@ -64,7 +62,7 @@ def hide(
 
 @album.command("list")
 def list_(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """All albums, with how many pictures each has."""
+    """List albums with their number of pictures."""
     with open_collection(collection) as col:
         rows = col.library.albums()
     if json_:
@@ -81,23 +79,23 @@ def list_(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 @album.command()
 def add(name: Name, pictures: Pictures, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Put pictures into an album; it is made where there is none of that name."""
+    """Add pictures to an album, which is created if it does not exist."""
     with open_collection(collection) as col:
         done = col.library.add_to_album(name, _wanted(col, pictures))
-    _print(len(done.pictures), f"put into {done.album!r}", json_)
+    _print(len(done.pictures), f"added to {done.album!r}", json_)
 
 
 @album.command()
 def take(name: Name, pictures: Pictures, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Take pictures out of an album."""
+    """Remove pictures from an album."""
     with open_collection(collection) as col:
         done = col.library.take_from_album(name, _wanted(col, pictures))
-    _print(len(done.pictures), f"taken out of {name!r}", json_)
+    _print(len(done.pictures), f"removed from {name!r}", json_)
 
 
 @album.command()
 def show(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None:
-    """The pictures of an album."""
+    """List the pictures of an album."""
     with open_collection(collection) as col:
         if name not in {row.name for row in col.library.albums()}:
             raise InvalidInput(
@@ -117,10 +115,10 @@ def rename(
     new: Annotated[str, typer.Argument(help="Its new name.")],
     collection: Where = DEFAULT,
 ) -> None:
-    """Give an album another name."""
+    """Rename an album."""
     with open_collection(collection) as col:
         col.library.rename_album(name, new)
-    print_line(f"{name!r} is {new!r} now")
+    print_line(f"Renamed album {name!r} to {new!r}")
 
 
 @album.command()
@@ -128,7 +126,7 @@ def delete(name: Name, collection: Where = DEFAULT) -> None:
     """Delete an album, never its pictures."""
     with open_collection(collection) as col:
         done = col.library.delete_album(name)
-    print_line(f"{name!r} is deleted; {plural(len(done.pictures), 'picture')} kept")
+    print_line(f"Deleted album {name!r}; {plural(len(done.pictures), 'picture')} kept")
 
 
 @album.command(hidden=True)
@@ -150,14 +148,13 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A file that 'album export' wrote.")],
     collection: Where = DEFAULT,
 ) -> None:
-    """Read stars, favourites, hidden pictures and albums from a file; pictures are known by
-    their content."""
+    """Read what 'export library' wrote; pictures are identified by their content."""
     try:
         records = json.loads(file.read_bytes())
     except ValueError as error:
-        raise InvalidInput(f"{file} is no JSON ({error})") from error
+        raise InvalidInput(f"{file} is not JSON ({error})") from error
     if not isinstance(records, list):
-        raise InvalidInput(f"{file} is no export; a list of records expected")
+        raise InvalidInput(f"{file} is not an export; a list of records expected")
     with open_collection(collection) as col:
         found = col.library.take_in(records)
     print_line(f"{found:,} of {plural(len(records), 'picture')} found here")

@@ -36,6 +36,9 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
     with open_collection(collection) as col:
         said = col.info()
         said["default"] = default_of(col)
+        for name, one in col.spaces.items():
+            waiting = one.must_learn and not one.generation
+            said["spaces"][name]["learned_from"] = one.next_growth() if waiting else None
     if json_:
         echo_json(said)
         return
@@ -52,6 +55,8 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
     for name, space in said["spaces"].items():
         if space["gaps"]:
             print_line(f"  {plural(space['gaps'], 'picture')} could not be described in {name}")
+        if space["learned_from"] is not None:
+            print_line(f"  {name} needs {plural(space['learned_from'], 'picture')} to start")
     print_line(f"  search ranks by {said['default']} by default")
     _print_places(said)
     print_line("")
@@ -130,7 +135,7 @@ def verify(
         for text in wrong:
             print_line(printable(text))
         print_line(
-            f"{plural(len(wrong), 'thing')} wrong; restore a backup, or rebuild the collection"
+            f"{plural(len(wrong), 'problem')} found; restore a backup or rebuild the collection"
         )
     else:
         print_line(f"No damage found: {plural(pictures, 'picture')}.")
@@ -182,7 +187,7 @@ def restore(
     path: Annotated[Path, typer.Argument(help="Collection to create; it must not exist yet.")],
     json_: Json = False,
 ) -> None:
-    """Create a collection from a verified backup; its keys and links for guests are closed."""
+    """Create a collection from a verified backup, without its keys and guest links."""
     from likewise.catalog.filters import absolute
     from likewise.collection import backups
     from likewise.collection.collection import Collection
@@ -198,9 +203,7 @@ def restore(
     print_line(f"{root} holds {plural(pictures, 'picture')}, verified")
     if any(closed):
         said = f"{plural(closed.keys, 'key')} and {plural(closed.links, 'link')} for guests"
-        print_line(
-            f"{said} of the backup do not open it; make new ones for those who should come in"
-        )
+        print_line(f"{said} of the backup were not restored; make new ones")
 
 
 def default_of(col: Collection) -> str:

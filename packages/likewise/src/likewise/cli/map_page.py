@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
-from likewise.cli.page import escape_html
+from likewise.cli.pages import render
 from likewise.errors import ImageError
 from likewise_methods.ordinal import fit_to_square, place_on_grid
 
@@ -27,7 +28,7 @@ SHEET = 1_536
 """Pixels a side of a sheet of small pictures."""
 SIDES = ((600, 128), (2_000, 96), (6_000, 64), (10**9, 48))
 """Up to so many pictures, each is so many pixels a side: a page stays within some 25 MB."""
-_IMPORT = 'import { Chart } from "../server/page/chart.js";\n'
+_IMPORT = 'import { Chart } from "../../server/page/chart.js";\n'
 _EXPORT = re.compile(r"^export (?=class |function |const )", re.MULTILINE)
 _QUALITY = 74
 _GREY = 128
@@ -108,42 +109,17 @@ def _name(path: str) -> str:
 
 
 def _document(title: str, notes: Sequence[str], data: dict[str, Any], sheets: list[str]) -> str:
-    from likewise import __version__
-
     script = _script()
-    style = files("likewise.cli").joinpath("map_page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    policy = (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{digest}'"
-    )
-    said = json.dumps({**data, "sheets": sheets}, separators=(",", ":"))
-    # Inside a script element nothing but this can end it.
-    said = said.replace("<", "\\u003c")
-    lines = "".join(f"<p>{escape_html(note)}</p>" for note in notes)
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escape_html(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f'<canvas id="map" tabindex="0" role="img" aria-label="{escape_html(title)}"></canvas>\n'
-        f"<header><h1>{escape_html(title)}</h1><details><summary>About this map</summary>{lines}"
-        f'<p class="soft">Made by Likewise {escape_html(__version__)}.</p></details></header>\n'
-        '<form id="find" role="search"><label for="text">Find a name</label>'
-        '<input id="text" type="search" placeholder="Find a name" autocomplete="off" '
-        'spellcheck="false">'
-        '<output id="found"></output></form>\n'
-        '<nav aria-label="Map"><button id="in" title="Zoom in (+)">+</button>'
-        '<button id="out" title="Zoom out (-)">&minus;</button>'
-        '<button id="fit" title="Show all (0)">&#x2922;</button>'
-        '<button id="tidy" aria-pressed="true" title="Side by side, or true places (g)">'
-        "&#x25a6;</button></nav>\n"
-        '<aside id="card" hidden><canvas id="big"></canvas><div><b id="name"></b>'
-        '<p class="soft">Nearest on the map</p><div id="near"></div></div>'
-        '<button id="close" title="Close (Escape)" aria-label="Close">&times;</button></aside>\n'
-        '<p id="said" role="status" class="unseen"></p>\n'
-        f'<script id="data" type="application/json">{said}</script>\n'
-        f'<script type="module">{script}</script>\n</body>\n</html>\n'
+    # Inside a script element nothing but "<" can end it.
+    text = json.dumps({**data, "sheets": sheets}, separators=(",", ":")).replace("<", "\\u003c")
+    return render(
+        "map.html",
+        title=title,
+        notes=notes,
+        digest=digest,
+        data=Markup(text),
+        script=Markup(script),
     )
 
 
@@ -152,7 +128,7 @@ def _script() -> str:
 
     A page that is one file can import nothing, so that the module becomes a function of its own.
     """
-    own = files("likewise.cli").joinpath("map_page.js").read_text(encoding="utf-8")
+    own = files("likewise.cli").joinpath("templates", "map.js").read_text(encoding="utf-8")
     chart = files("likewise.server").joinpath("page", "chart.js").read_text(encoding="utf-8")
     inside = f"(() => {{\n{_EXPORT.sub('', chart)}\nreturn {{ Chart }};\n}})()"
     return f"const {{ Chart }} = {inside};\n{own.replace(_IMPORT, '')}"

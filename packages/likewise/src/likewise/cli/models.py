@@ -183,7 +183,7 @@ def describe_model(made: Model) -> list[str]:
         )
         lines += _describe_held_out(figures)
     else:
-        lines.append("nothing could be held out to test it")
+        lines.append("no triplets were left to test it")
     return [first, *(f"  {line}" for line in lines)]
 
 
@@ -193,7 +193,9 @@ def _describe_held_out(figures: Mapping[str, Any]) -> list[str]:
     if figures.get("held_out_from") == "random":
         lines.append("their far pictures were drawn at random, since too few were disliked")
     if figures.get("chosen_by_held_out"):
-        lines.append("the same triplets chose how strongly pairs count, which flatters a little")
+        lines.append(
+            "the same triplets chose how strongly pairs count, so the figure is slightly too high"
+        )
     return lines
 
 
@@ -218,7 +220,7 @@ def _describe_metric(figures: Mapping[str, Any]) -> list[str]:
 def _describe_map(figures: Mapping[str, Any]) -> list[str]:
     made = f"{plural(figures['made_comparisons'], 'comparison')} made from {_made_from(figures)}"
     if not figures["comparisons"]:
-        said = f"nobody compared anything yet: drawn from {made}"
+        said = f"there are no comparisons yet: drawn from {made}"
     elif figures["source"] == "people":
         said = f"drawn from {plural(figures['comparisons'], 'comparison')} people made"
     else:

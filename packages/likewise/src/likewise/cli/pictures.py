@@ -46,7 +46,7 @@ def add(
     collection: Where = DEFAULT,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Metadata for the pictures added."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Metadata for the added pictures."),
     ] = None,
     tags_from_folders: Annotated[
         bool,
@@ -59,7 +59,7 @@ def add(
         bool,
         typer.Option(
             "--all-spaces",
-            help="Then describe all pictures by visual words, colours and edges too (slow).",
+            help="Also describe all pictures by visual words, colours and edges (slow).",
         ),
     ] = False,
     workers: Workers = None,
@@ -89,7 +89,7 @@ def add(
             col.tags.from_folders()
         _print(col, result, json_)
         if not (json_ or len(col) or result.skipped):
-            print_line("No pictures were found there.")
+            print_line("No pictures found.")
         send_changes(col)
 
 
@@ -188,7 +188,7 @@ def check(
     """Show which pictures can be used, and why any other file cannot.
 
     Every picture is decoded in full, so that a truncated one is found.  Exit code 1 if any file
-    was refused.
+    cannot be used.
     """
     from likewise.collection.decoding import decoders
     from likewise.errors import ImageError

@@ -51,25 +51,23 @@ def search(
         list[str] | None,
         typer.Option(
             metavar="IMAGE|ID",
-            help="One more picture: finds what is like all of them together (repeatable).",
+            help="One more picture: find pictures like all of them (repeatable).",
         ),
     ] = None,
     colour: Annotated[
         list[str] | None,
-        typer.Option(metavar="#RRGGBB", help="A colour pictures shall have (repeatable)."),
+        typer.Option(metavar="#RRGGBB", help="A colour to look for (repeatable)."),
     ] = None,
     text: Annotated[
         str | None,
-        typer.Option(metavar="WORDS", help="Words, alone or beside a picture; -word: not that."),
+        typer.Option(metavar="WORDS", help="Words, alone or with a picture; -word excludes."),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY", help="A reason that shall not count, such as tag:garden, file or looks."
-        ),
+        typer.Option(metavar="KEY", help="A reason to ignore, such as tag:garden, file or looks."),
     ] = None,
     weight: Annotated[
-        float, typer.Option(min=0, max=1, help="What a picture counts beside words.")
+        float, typer.Option(min=0, max=1, help="Weight of the picture when words are given too.")
     ] = 0.5,
     k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = 20,
     by: Annotated[
@@ -90,7 +88,7 @@ def search(
         float | None, typer.Option(help="Show only hits with at least this score.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say which places of the pictures make them alike.")
+        bool, typer.Option("--explain", help="Show which places of the pictures match.")
     ] = False,
     sheet: Annotated[
         Path | None,
@@ -109,7 +107,7 @@ def search(
     wanted = _conditions(where)
     if colour:
         if query is not None or text is not None or also:
-            raise Usage("--colour is asked for alone, or with --where")
+            raise Usage("--colour goes alone or with --where")
         _search_colours(collection, colour, k, wanted, json_=json_)
         return
     one, words = picture_or_text(query, text)
@@ -117,9 +115,9 @@ def search(
         _search_together(collection, one, also, words, k, by, wanted, above, json_=json_)
         return
     if words is not None and (explain or sheet is not None):
-        raise Usage("--explain and --sheet are for a picture alone; words show their reasons")
+        raise Usage("--explain and --sheet work for pictures, not words; words show their reasons")
     if words is None and without:
-        raise Usage("--without belongs to words; a picture alone has no reasons")
+        raise Usage("--without goes with words; a picture alone has no reasons")
     with ends_at_once(), open_collection(collection, one) as col:
         _check_known(col, wanted)
         if words is not None:

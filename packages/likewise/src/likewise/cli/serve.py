@@ -156,7 +156,7 @@ def serve(
     name: Names = None,
     key: Key = None,
     no_key: Annotated[
-        bool, typer.Option("--no-key", help="Let everyone on this machine in; loopback only.")
+        bool, typer.Option("--no-key", help="Allow everyone on this machine; only with 127.0.0.1.")
     ] = False,
     browser: Browser = False,
     catalog: Annotated[
@@ -230,7 +230,7 @@ def _serve(
 def _promise(address: Address) -> str:
     """What the printed address is good for, and nothing that is not so."""
     if address.key is None:
-        return "There is no key: everybody on this machine may open it."
+        return "There is no key: everyone on this machine may open it."
     stays = "also after a restart" if address.lasting else "until the server ends"
     said = f"The address works once; the browser that opens it stays signed in, {stays}."
     return f"{said} 'likewise admin link' prints another." if address.can_link else said

@@ -48,7 +48,7 @@ def tag(
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(metavar="TAG", help="Remove this tag for good: no file brings it back."),
+        typer.Option(metavar="TAG", help="Remove this tag; no file adds it again."),
     ] = None,
     all_: Annotated[
         bool, typer.Option("--all", help="Suggest tags for all untagged pictures.")
@@ -111,7 +111,7 @@ def _change(col: Collection, image: str, add: list[str], remove: list[str], json
     lines = col.tags.change([one], add, remove)
     _print(col, one, lines, json_)
     if lost and not json_:
-        print_line(f"it did not have {', '.join(map(repr, lost))}, and will not get it from a file")
+        print_line(f"it did not have {', '.join(map(repr, lost))}, and files will not add it")
 
 
 def _print(col: Collection, image: int, lines: list[int], json_: bool) -> None:
@@ -142,7 +142,7 @@ def _suggest(col: Collection, image: str, k: int, json_: bool) -> None:
     for suggestion in found:
         print_line(line(suggestion))
     if not found[0].calibrated:
-        print_line("(too few pictures are tagged to measure how reliable this is)")
+        print_line("(too few tagged pictures to measure how reliable this is)")
 
 
 def _own(col: Collection, one: int | str) -> list[str]:

@@ -91,7 +91,7 @@ def from_folders(
     off: Annotated[bool, typer.Option("--off", help="Stop, and remove these tags.")] = False,
     json_: Json = False,
 ) -> None:
-    """Use folder names as tags, now and at every add and sync.
+    """Use folder names as tags, now and in every add and sync.
 
     Folders above those that were added, camera folders and names without a letter are skipped.
     """
@@ -182,7 +182,7 @@ def save(
     ] = "default",
     json_: Json = False,
 ) -> None:
-    """Save a search for words as a tag: what was liked is tagged, the best other hits suggested."""
+    """Save a search for words as a tag for liked pictures, suggested for the best other hits."""
     with open_collection(collection) as col:
         done = col.tags.save_query(text, tag, k=k, above=above, profile=profile)
     if json_:
@@ -209,7 +209,7 @@ def accept_all(
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Accept every suggestion of a tag, but for the pictures named, which are rejected."""
+    """Accept every suggestion of a tag; reject it for the pictures named with --but."""
     with open_collection(collection) as col:
         found = col.tags.suggested_for(tag)
         wrong = [col.id_of(picture(one)) for one in but or []]
@@ -223,9 +223,7 @@ def accept_all(
         echo_json({"accepted": len(right), "rejected": len(wrong), "action": action})
         return
     if done is None:
-        print_line(
-            f"{printable(tag)!r} is suggested for no picture; 'likewise tag --all' suggests tags."
-        )
+        print_line(f"{printable(tag)!r} has no suggestions; 'likewise tag --all' makes some.")
         return
     print_line(f"{printable(tag)!r}: {len(right):,} accepted, {len(wrong):,} rejected")
     if action is not None:
@@ -234,7 +232,7 @@ def accept_all(
 
 @tags.command()
 def clear(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Remove the tags suggested by 'likewise tag --all' that nobody accepted."""
+    """Remove suggested tags that were not accepted."""
     with open_collection(collection) as col:
         gone = col.tags.clear_suggestions()
     if json_:

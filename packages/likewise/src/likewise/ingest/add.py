@@ -96,7 +96,8 @@ class AddResult:
     def __str__(self) -> str:
         parts = [f"{self.added:,} added", f"{self.known:,} known"]
         if self.duplicates:
-            parts.append(f"{self.duplicates:,} copies of known pictures")
+            copies = "copy" if self.duplicates == 1 else "copies"
+            parts.append(f"{self.duplicates:,} {copies} of known pictures")
         if self.removed:
             parts.append(f"{self.removed:,} removed")
         if self.skipped:

@@ -71,10 +71,12 @@ _NOT_LET_IN = (
     "sign in with an address that 'likewise open', 'serve' or 'admin link' printed "
     "(it works once), or send a key as a bearer token; 'likewise admin link' prints a new address"
 )
-_NO_SUCH_KEY = "this key opens nothing here; it may be mistyped, or revoked: ask who gave it to you"
+_NO_SUCH_KEY = (
+    "this key does not work; it may be mistyped or revoked: ask the person who gave it to you"
+)
 """Whatever is wrong with it: who guesses learns nothing."""
 _KEY_IN_ADDRESS = (
-    "a key does not belong into an address, where browsers and proxies keep it: sign in with it, "
+    "do not put a key into an address, which browsers and proxies store: sign in with it, "
     "and have it revoked if others could read the address"
 )
 _USED = "this address was used already or is too old; 'likewise admin link' prints a new one"
@@ -257,7 +259,7 @@ class Guard:
             else:
                 await self._send_away(send, headers, _NOT_LET_IN)
         elif not FOR_GUESTS.fullmatch(scope["path"]):
-            message = "your link opens the questions, and nothing else of this collection"
+            message = "your link only allows you to answer questions"
             await send_json(send, 403, plain_error("guest", message))
         else:
             scope[GUEST] = guest
@@ -332,21 +334,27 @@ class Guard:
         """(status, kind, message) of a request that is turned away before anything else."""
         host = headers.get("host", "").lower()
         if host not in self._access.hosts:
-            message = f"this server does not go by the name {host!r}; use the address it printed"
+            message = (
+                f"this server does not answer to the name {host!r}; use the address it printed"
+            )
             return 421, "wrong_host", message
         site = headers.get("sec-fetch-site", "none")
         origin = headers.get("origin")
         foreign = origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}")
         changing = scope["method"] not in ("GET", "HEAD", "OPTIONS")
         if changing and (site not in ("same-origin", "none") or foreign):
-            return 403, "wrong_origin", "only the page of this very server may change something"
+            return 403, "wrong_origin", "only this server's own page may change something"
         by_cookie = "authorization" not in headers and self._access.key is not None
         offered = self._access.cookie_of(headers) or _guest_token(headers)
         if changing and by_cookie and origin is None and offered is not None:
-            return 403, "wrong_origin", "a change by cookie must say its Origin; use a bearer token"
+            return (
+                403,
+                "wrong_origin",
+                "a change with a cookie needs an Origin header; or use a bearer token",
+            )
         # Another page may link to this one, and nothing else.
         if foreign or (site not in ("same-origin", "none") and scope["path"] != "/"):
-            return 403, "wrong_origin", "other sites may not ask this server"
+            return 403, "wrong_origin", "other sites may not send requests to this server"
         return None
 
     async def _enter(

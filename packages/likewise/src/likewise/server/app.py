@@ -204,7 +204,7 @@ def _say_errors(app: FastAPI) -> None:
         kind = {404: "not_found", 405: "wrong_method"}.get(error.status_code, "refused")
         message = str(error.detail)
         if message == "Not Found":
-            message = "there is nothing at this address; /api/openapi.json lists what there is"
+            message = "there is nothing at this address; /api/openapi.json lists all addresses"
         elif message == "Method Not Allowed":
             message = f"this address does not take {request.method}"
         return _error(error.status_code, kind, message, error.headers)
@@ -214,12 +214,10 @@ def _say_errors(app: FastAPI) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return _error(507, "disk_full", "the disk is full; nothing was changed")
         if error.errno == errno.EIO:
-            return _error(
-                500, "disk", "the disk cannot be read or written; what was asked for was not done"
-            )
+            return _error(500, "disk", "the disk cannot be read or written; nothing was done")
         return _error(500, "fault", f"{error.strerror or error}; the server's output says more")
 
     @app.exception_handler(Exception)
     async def fault(_: Request, error: Exception) -> Response:
-        message = f"{type(error).__name__}: a fault of ours; the server's output says more"
+        message = f"{type(error).__name__}: a bug in Likewise; see the server's output"
         return _error(500, "fault", message)

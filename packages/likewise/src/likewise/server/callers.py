@@ -44,7 +44,7 @@ class Caller:
     def check_own(self, key: int | None) -> None:
         """Refuse what was done with another key, unless they manage."""
         if not self.manages and (self.key is None or key != self.key.id):
-            raise NotYours("that was not done with your key; the owner can take it back")
+            raise NotYours("that was not done with your key; the owner can undo it")
 
 
 OWNER = Caller()

@@ -43,7 +43,7 @@ _KEY = """<form id="sign-in" hidden>
 <label for="key">{label}</label>
 <p class="command"><input type="password" id="key" name="key" autocomplete="current-password"
 maxlength="200" required spellcheck="false"><button class="main">Sign in</button></p>
-<p id="said" role="alert" class="bad" data-away="Likewise is not responding."></p>
+<p id="said" role="alert" class="bad" data-away="Likewise does not respond."></p>
 </form>"""
 _GUESTS = """<p class="soft">If somebody sent you a link to answer questions, open that link again;
 if it no longer works, ask them for a new one.</p>"""
@@ -71,19 +71,17 @@ def not_let_in(
     body = f"{ways}\n{_GUESTS}"
     if key_in_address:
         return _page(
-            "A key does not belong into an address",
-            "<p>Browsers and proxies keep addresses. Sign in with the key instead, and have it "
+            "Do not put a key into an address",
+            "<p>Browsers and proxies store addresses. Sign in with the key instead, and have it "
             f"revoked if others could read the address.</p>\n{body}",
         )
     if used:
         return _page(
             "This address no longer works",
-            "<p>An address works once, and not for long: it was opened before, or it is too old. "
-            f"Another one is quickly made.</p>\n{body}",
+            "<p>An address works once and for a short time. This one was used or is too old. "
+            f"Make a new one:</p>\n{body}",
         )
-    why = (
-        "<p>These pictures are private: only browsers that their owner signed in may see them.</p>"
-    )
+    why = "<p>These pictures are private. Only signed-in browsers may see them.</p>"
     return _page("This browser is not signed in", f"{why}\n{body}")
 
 

@@ -33,7 +33,7 @@ class ShownPictures:
             known = self._shown.setdefault(guest.digest, set())
             wanted = known | set(images)
             if len(wanted) > max(AT_FIRST + EACH_ANSWER * answers, len(known)):
-                raise CollectionBusy("that was a lot to skip; answer some questions, then go on")
+                raise CollectionBusy("you skipped many questions; answer some, then go on")
             known |= wanted
 
     def may_see(self, guest: Share, image: int) -> bool:

@@ -184,7 +184,7 @@ class Work:
             name, said = "done", _summarize_result(job(collection, report))
         except JobStopped:
             who = "it" if self._cancelled == number else "the server"
-            message = f"{who} was stopped; what was done by then is kept"
+            message = f"{who} was stopped; finished parts are kept"
             name, said = "failed", {"message": message, "stopped": True}
         except LikewiseError as error:
             name, said = "failed", {"message": str(error), "stopped": False}

@@ -44,7 +44,7 @@ class ActionUndoIn(Strict):
 
 
 class ActionUndoneOut(BaseModel):
-    """``left``: changed since, and left alone; ``problems``: files that could not be put back."""
+    """``left``: changed later and left as is; ``problems``: files that could not be put back."""
 
     action: ActionOut
     restored: int

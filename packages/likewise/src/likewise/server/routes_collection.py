@@ -113,9 +113,9 @@ def add(request: Request, service: Serving, said: AddIn) -> JobOut:
     """Take in a folder of this machine; progress comes as events."""
     folder = os.path.expanduser(said.folder)
     if not os.path.isabs(folder) or "\0" in folder:
-        raise InvalidInput(f"{said.folder!r} is no whole path; begin with /")
+        raise InvalidInput(f"{said.folder!r} is not an absolute path; start it with /")
     if not os.path.exists(folder):
-        raise InvalidInput(f"{folder} is not there; name a folder on the server's machine")
+        raise InvalidInput(f"{folder} does not exist on the server's machine")
     return start_job(request, service, "add", lambda col, report: col.add(folder, report=report))
 
 

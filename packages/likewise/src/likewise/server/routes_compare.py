@@ -296,7 +296,7 @@ def undo(
     whose = None if guest is None and caller.manages else person
     own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one, whose)}
     if said.number not in own:
-        raise CollectionError(f"line {said.number} is no answer of yours that stands")
+        raise CollectionError(f"line {said.number} is not one of your answers")
     col.comparisons.undo(said.number, profile=profile)
     return AnswerOut(number=said.number, progress=_progress(service, person, agreeing, profile))
 
@@ -379,7 +379,7 @@ def shares(service: Serving) -> SharesOut:
 def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
     """A link with which somebody can answer questions, and do nothing else."""
     if request.app.state.access.key is None:
-        raise CollectionError("a server without a key cannot tell guests apart; start it with one")
+        raise CollectionError("a server without a key cannot recognise guests; start it with a key")
     token = service.collection.shares.create(said.name, said.profile)
     return ShareOut(name=said.name.strip(), address=f"/?token={token}")
 

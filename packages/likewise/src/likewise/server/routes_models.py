@@ -133,7 +133,7 @@ def sentence(made: Model) -> str:
         return f"Drawn from {said}.{measured}"
     if figures.get("comparisons"):
         return f"Drawn from {said} and from {looks}.{measured}"
-    return f"Nobody compared anything yet: drawn from {looks}."
+    return f"There are no comparisons yet: drawn from {looks}."
 
 
 def _some(n: int, what: str) -> str:

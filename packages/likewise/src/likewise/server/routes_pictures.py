@@ -111,7 +111,7 @@ async def small(
         image = service.image_of(picture)
         guest = request.scope.get(GUEST)
         if guest is not None and not service.shown_to_guests.may_see(guest, image):
-            raise UnknownPicture("that picture is in none of your questions")
+            raise UnknownPicture("that picture is not in your questions")
         key = col.pictures.content_key(image)
         return jpeg(
             request,

@@ -242,7 +242,7 @@ def whole_place(said: str) -> str:
         return said
     place = os.path.expanduser(said)
     if not os.path.isabs(place) or "\0" in place:
-        raise InvalidInput(f"{said!r} is no whole path; begin with /, or say 'beside'")
+        raise InvalidInput(f"{said!r} is not an absolute path; start it with /, or say 'beside'")
     return place
 
 

@@ -123,7 +123,7 @@ async def reveal(request: Request, service: Serving, picture: str) -> RevealedOu
             raise CollectionError("only a browser on the server's own machine may open its folders")
         command = _opener()
         if not command:
-            raise CollectionError(f"no file manager was found here; the file is {path}")
+            raise CollectionError(f"no file manager was found; the file is {path}")
         show_in_folder(command, path)
         return RevealedOut(folder=str(path.parent))
 

@@ -100,7 +100,7 @@ def serve(
     host = host.strip("[]")
     if open_to_all and not is_loopback(host):
         raise CollectionError(
-            f"{host} can be reached by others; a server without a key stays on 127.0.0.1"
+            f"{host} is open to other machines; a server without a key must use 127.0.0.1"
         )
     if key is not None and len(key) < 16:
         raise CollectionError("the key is short; use at least 16 characters")

@@ -95,7 +95,9 @@ class Asked(Strict):
 
 class SearchIn(Asked):
     without: list[ReasonKey] = Field(default=[], max_length=100)
-    weight: float = Field(0.5, ge=0, le=1, description="What a picture counts beside words.")
+    weight: float = Field(
+        0.5, ge=0, le=1, description="Weight of the picture when words are given too."
+    )
     by: Name = "default"
     limit: int = Field(200, ge=1, le=1000)
     offset: int = Field(0, ge=0, le=10_000)

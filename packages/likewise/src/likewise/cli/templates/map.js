@@ -2,7 +2,7 @@
 // canvas as in the served page.  There is no server to ask: chart.js is put in before this script,
 // and all it shows is in the page.
 
-import { Chart } from "../server/page/chart.js";
+import { Chart } from "../../server/page/chart.js";
 
 /**
  * @typedef {object} Data
@@ -56,7 +56,7 @@ const sheets = data.sheets.map((uri) => {
   return image;
 });
 
-/** @param {number} i @returns {import("../server/page/chart.js").Sprite|null} */
+/** @param {number} i @returns {import("../../server/page/chart.js").Sprite|null} */
 function sprite(i) {
   const [image, place] = [sheets[Math.floor(i / perSheet)], i % perSheet];
   const [width, height] = [data.frames[3 * i], data.frames[3 * i + 1]];
