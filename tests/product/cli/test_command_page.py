@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from likewise.cli.app import app
+from likewise.cli.app import whole_app
 from tests.product.cli.test_help import every_command
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -23,7 +23,7 @@ def parts() -> dict[str, str]:
     assert found.loader is not None
     module: Any = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    cut = re.split(r"^#{2,3} (.+)$", module.command_page(app), flags=re.MULTILINE)
+    cut = re.split(r"^#{2,3} (.+)$", module.command_page(whole_app()), flags=re.MULTILINE)
     return dict(zip(cut[1::2], cut[2::2], strict=True))
 
 

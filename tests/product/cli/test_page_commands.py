@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from likewise.cli.app import app
+from likewise.cli.app import whole_app
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(
@@ -32,7 +32,7 @@ def shown(text: str) -> list[str]:
 
 def wrong(words: list[str]) -> str | None:
     """Return what is wrong with a typed command, or None."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(whole_app())
     context = command.make_context("likewise", ["info"], resilient_parsing=True)
     options: set[str] = set()
     for word in words:

@@ -20,7 +20,7 @@ from tests.product.cli.process import few_views
 from tests.product.private import store_of
 
 HEAVY = {
-    "cv2", "faiss", "fastapi", "llvmlite", "numba", "onnx", "onnxruntime", "PIL", "pydantic",
+    "cv2", "faiss", "fastapi", "jinja2", "llvmlite", "numba", "onnx", "onnxruntime", "PIL", "pydantic",
     "scipy", "sklearn", "ssl", "uvicorn",
 }  # fmt: skip
 RUN = """
