@@ -20,8 +20,8 @@ from tests.product.cli.process import few_views
 from tests.product.private import store_of
 
 HEAVY = {
-    "cv2", "faiss", "fastapi", "jinja2", "llvmlite", "numba", "onnx", "onnxruntime", "PIL", "pydantic",
-    "scipy", "sklearn", "ssl", "uvicorn",
+    "cv2", "faiss", "fastapi", "jinja2", "llvmlite", "numba", "onnx", "onnxruntime", "PIL",
+    "pydantic", "scipy", "sklearn", "ssl", "uvicorn",
 }  # fmt: skip
 RUN = """
 import os, sys
