@@ -125,7 +125,7 @@ def test_limits_of_packets(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(xmp.UnusableXmp, match="bytes"):
         xmp.keywords(packet)
     monkeypatch.undo()
-    monkeypatch.setattr(xmp, "MOST", 2)
+    monkeypatch.setattr(xmp, "MAX_KEYWORDS", 2)
     with pytest.raises(xmp.UnusableXmp, match="keywords"):
         xmp.keywords(xmp.new_packet(["a", "b", "c"]))
 
