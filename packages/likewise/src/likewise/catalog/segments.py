@@ -11,10 +11,9 @@ import mmap
 import os
 import secrets
 import shutil
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,87 +271,10 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-class RowFormat(ABC):
-    """How the rows of a space are packed, stored, checked and compared: sparse or dense."""
+class _Format:
+    """What both formats do alike."""
 
-    name: ClassVar[str]
-    is_sparse: ClassVar[bool]
-    """Whether a row is some columns and their values, and not one number a column."""
-    learns_weights: ClassVar[bool]
-    """Whether judgements give each column a weight (and views can be compacted by them)."""
-    grows_graph: ClassVar[bool]
-    """Whether many rows are searched along a graph."""
-    ranks_zero: ClassVar[bool]
-    """Whether a score of zero still is an order: rows without a common column are in none."""
-
-    @abstractmethod
-    def pack(self, row: Any) -> bytes:
-        """Return one row as a blob."""
-
-    @abstractmethod
-    def unpack(self, blobs: Sequence[bytes], width: int) -> Any:
-        """Return the matrix of some blobs."""
-
-    @abstractmethod
-    def check_row(self, row: Any, width: int) -> Any:
-        """Check a row that was described."""
-
-    @abstractmethod
-    def check_matrix(self, X: Any) -> Any:
-        """Check a matrix that was given, one row per picture."""
-
-    @abstractmethod
-    def check_vector(self, vector: Any, width: int, space: str) -> Any:
-        """Check a vector to search with."""
-
-    @abstractmethod
-    def values(self, rows: Any) -> NDArray[np.float32]:
-        """Return the stored numbers of a matrix."""
-
-    @abstractmethod
-    def stack(self, parts: Sequence[Any]) -> Any:
-        """Stack matrices."""
-
-    @abstractmethod
-    def row_at(self, rows: Any, at: int) -> Any:
-        """Return one row of a matrix, as ``pack`` takes it."""
-
-    @abstractmethod
-    def read_segment(self, root: Path, name: str) -> Any:
-        """Return (ids, raw rows) of a segment."""
-
-    @abstractmethod
-    def open_segment(self, root: Path, name: str) -> SegmentOnDisk:
-        """Open a segment whose rows stay on disk."""
-
-    @abstractmethod
-    def write_segment(
-        self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
-    ) -> int:
-        """Write a segment and return its size."""
-
-    def write_parts(
-        self, root: Path, name: str, ids: NDArray[np.int64], parts: Iterator[Any], width: int,
-        idf: BagOfWords | None,
-    ) -> int:  # fmt: skip
-        """Write a segment of raw rows that come in parts."""
-        return self.write_segment(root, name, ids, self.stack(list(parts)), idf)
-
-    def is_current(self, root: Path, name: str) -> bool:
-        """Return whether a segment has the current format."""
-        return True
-
-    @abstractmethod
-    def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
-        """Return the ids of a segment, and what is wrong with it."""
-
-    @abstractmethod
-    def query_row(self, raw: Any, idf: BagOfWords | None) -> Any:
-        """Return a raw row (as a matrix) as the view takes it for a query."""
-
-    @abstractmethod
-    def weighted_row(self, space: SpaceRow, row: Any) -> Any:
-        """Return a query row exactly as it is compared, for the log."""
+    unpack: Callable[[Sequence[bytes], int], Any]
 
     def read_fresh(
         self, chunks: Iterator[list[tuple[int, int, bytes]]], width: int
@@ -363,16 +285,21 @@ class RowFormat(ABC):
             yield ids, self.unpack([vector for _, _, vector in chunk], width)
 
 
-class SparseFormat(RowFormat):
+class SparseFormat(_Format):
     """Rows are (columns, values), or CSR matrices of one row."""
 
     name = "sparse"
     is_sparse = True
+    """Whether a row is some columns and their values, and not one number per column."""
     learns_weights = True
+    """Whether judgements give each column a weight, by which views can be compacted."""
     grows_graph = False
+    """Whether many rows are searched along a graph."""
     ranks_zero = False
+    """Whether a score of zero is a rank: sparse rows without a common column have none."""
 
     def pack(self, row: Any) -> bytes:
+        """Return one row as a blob."""
         if hasattr(row, "tocsr"):
             row = row.tocsr()
             return pack_sparse(row.indices, row.data)
@@ -380,9 +307,11 @@ class SparseFormat(RowFormat):
         return pack_sparse(columns, values)
 
     def unpack(self, blobs: Sequence[bytes], width: int) -> Any:
+        """Return the matrix of some blobs."""
         return unpack_sparse(blobs, width)
 
     def check_row(self, row: Any, width: int) -> Any:
+        """Check a row that was described."""
         if hasattr(row, "tocsr"):
             row = row.tocsr()
             row = (row.indices, row.data)
@@ -402,6 +331,7 @@ class SparseFormat(RowFormat):
         return columns, values
 
     def check_matrix(self, X: Any) -> Any:
+        """Check a matrix that was given, one row per picture."""
         _refuse_complex(X, "X")
         try:
             rows = sparse.csr_array(X, dtype=np.float32, copy=True)
@@ -417,6 +347,7 @@ class SparseFormat(RowFormat):
         return rows
 
     def check_vector(self, vector: Any, width: int, space: str) -> Any:
+        """Check a vector to search with."""
         _refuse_complex(vector, "vector")
         row = sparse.csr_array(vector) if not hasattr(vector, "tocsr") else vector.tocsr()
         row = row.reshape((1, -1)) if row.ndim == 1 else row
@@ -424,30 +355,45 @@ class SparseFormat(RowFormat):
         return row
 
     def values(self, rows: Any) -> NDArray[np.float32]:
+        """Return the stored numbers of a matrix."""
         return np.asarray(rows.data)
 
     def stack(self, parts: Sequence[Any]) -> Any:
+        """Stack matrices."""
         return sparse.vstack(parts, format="csr")
 
     def row_at(self, rows: Any, at: int) -> Any:
+        """Return one row of a matrix, as ``pack`` takes it."""
         start, end = rows.indptr[at], rows.indptr[at + 1]
         return rows.indices[start:end], rows.data[start:end]
 
     def read_segment(self, root: Path, name: str) -> Any:
+        """Return (ids, raw rows) of a segment."""
         return read_sparse(root, name)
 
     def open_segment(self, root: Path, name: str) -> SegmentOnDisk:
+        """Open a segment whose rows stay on disk."""
         return open_sparse(root, name)
 
     def write_segment(
         self, root: Path, name: str, ids: NDArray[np.int64], raw: Any, idf: BagOfWords | None
     ) -> int:
+        """Write a segment and return its size."""
         return write_sparse(root, name, SparseRows(ids, raw), apply_idf(idf, raw))
 
+    def write_parts(
+        self, root: Path, name: str, ids: NDArray[np.int64], parts: Iterator[Any], width: int,
+        idf: BagOfWords | None,
+    ) -> int:  # fmt: skip
+        """Write a segment of raw rows that come in parts; return its size."""
+        return self.write_segment(root, name, ids, self.stack(list(parts)), idf)
+
     def is_current(self, root: Path, name: str) -> bool:
+        """Return whether a segment has the current format."""
         return is_current(root, name)
 
     def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the ids of a segment, and what is wrong with it."""
         ids = read_sparse(root, name).ids
         index = open_index(root, name)
         index.verify()
@@ -456,13 +402,15 @@ class SparseFormat(RowFormat):
         return ids, [f"segment {name}: rows and index hold other pictures"]
 
     def query_row(self, raw: Any, idf: BagOfWords | None) -> Any:
+        """Return a raw row (as a matrix) as the view takes it for a query."""
         return apply_idf(idf, raw)
 
     def weighted_row(self, space: SpaceRow, row: Any) -> Any:
+        """Return a query row exactly as it is compared, for the log."""
         return row
 
 
-class DenseFormat(RowFormat):
+class DenseFormat(_Format):
     """Rows are arrays of numbers."""
 
     name = "dense"
@@ -531,6 +479,9 @@ class DenseFormat(RowFormat):
     ) -> int:  # fmt: skip
         return write_dense_parts(root, name, ids, width, parts)
 
+    def is_current(self, root: Path, name: str) -> bool:
+        return True
+
     def verify_segment(self, root: Path, name: str) -> tuple[NDArray[np.int64], list[str]]:
         return read_dense(root, name).ids, []
 
@@ -542,6 +493,7 @@ class DenseFormat(RowFormat):
         return comparable_rows(space, row[None])[0]
 
 
+RowFormat = SparseFormat | DenseFormat
 SPARSE, DENSE = SparseFormat(), DenseFormat()
 FORMATS: dict[str, RowFormat] = {one.name: one for one in (SPARSE, DENSE)}
 
