@@ -37,7 +37,7 @@ ROOMS = (
 # Nothing is learned from data: there is nothing to show afterwards.
 LEARN_NOTHING = {"MaxPooling", "SpatialPyramid"}
 # Nobody's method in particular.
-NO_PAPER = {"Euclidean", "Exact", "Mahalanobis"}
+NO_PAPER = {"Exact"}
 # What the product uses of the methods' packages and the reference does not describe.
 SUPPORT = {
     "likewise_methods.neighbours.row_scores",

@@ -19,10 +19,10 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from benchmarks.readers.records import data_root
 from benchmarks.readers.uci import read_uci_car
+from benchmarks.s3ml.baselines import Euclidean, Mahalanobis
 from benchmarks.s3ml.peers import Job, ask_peers
 from likewise.errors import LikewiseError
 from likewise_methods.s3ml.lrml import LRML
-from likewise_methods.s3ml.mahalanobis import Euclidean, Mahalanobis
 from likewise_methods.s3ml.s3ml import S3ML
 
 Row = dict[str, object]

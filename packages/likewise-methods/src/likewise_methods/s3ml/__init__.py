@@ -6,8 +6,6 @@ from likewise_methods.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from likewise_methods.s3ml.lrml import LRML as LRML
-    from likewise_methods.s3ml.mahalanobis import Euclidean as Euclidean
-    from likewise_methods.s3ml.mahalanobis import Mahalanobis as Mahalanobis
     from likewise_methods.s3ml.objective import Problem as Problem
     from likewise_methods.s3ml.propagation.scatter import affinities as affinities
     from likewise_methods.s3ml.propagation.scatter import scatter as scatter
@@ -22,7 +20,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "lrml": ["LRML"],
-        "mahalanobis": ["Euclidean", "Mahalanobis"],
         "objective": ["Problem"],
         "propagation.scatter": ["affinities", "scatter"],
         "s3ml": ["S3ML"],

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from likewise_methods.s3ml.graph import knn_graph
-from likewise_methods.s3ml.mahalanobis import LearnedMetric, as_rows, pair_chunks
+from likewise_methods.s3ml.metric import LearnedMetric, as_rows, pair_chunks
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
 from likewise_methods.s3ml.propagation.solves import Sum, weighted_gram
 from likewise_methods.validation import number, whole

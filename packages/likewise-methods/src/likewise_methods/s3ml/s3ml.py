@@ -19,7 +19,7 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
 from likewise_methods.s3ml.graph import knn_graph_and_recall
-from likewise_methods.s3ml.mahalanobis import (
+from likewise_methods.s3ml.metric import (
     RIDGE,
     LearnedMetric,
     as_rows,

@@ -16,7 +16,7 @@ from scipy.linalg import lu_factor, lu_solve
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.s3ml.graph import Graph, knn_graph
-from likewise_methods.s3ml.mahalanobis import check_finite
+from likewise_methods.s3ml.metric import check_finite
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
 from likewise_methods.s3ml.propagation.push import pushed_scatter
 from likewise_methods.s3ml.propagation.solves import (

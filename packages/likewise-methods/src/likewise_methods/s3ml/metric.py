@@ -1,4 +1,4 @@
-"""Learned metrics: their base class, and two plain ones.
+"""What every learned metric offers: ``transform``, ``distance`` and ``score``.
 
 d(a, b)^2 = (a - b)' M (a - b) with M = L'L.  ``components_`` is L and ``transform`` returns X L',
 so plain Euclidean search over transformed rows ranks by the metric.
@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.s3ml.pairs import Constraints, as_constraints
-from likewise_methods.validation import number
 
 Floats = NDArray[np.float64]
 # Added to the diagonal of a covariance, as a share of its mean diagonal.
@@ -131,111 +130,6 @@ class LearnedMetric(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         # Sparse rows are made dense, as scatter matrices are dense anyway.
         tags.input_tags.sparse = True
         return tags
-
-
-class Euclidean(LearnedMetric):
-    """Plain Euclidean distance: M = I.
-
-    Attributes
-    ----------
-    metric_ : array of shape (columns, columns)
-        M, the identity.
-    components_ : array of shape (columns, columns)
-        L with M = L'L.
-    middle_ : float
-        The median distance between the pairs given, NaN where there were none.
-
-    See Also
-    --------
-    Mahalanobis : the inverse covariance.
-    S3ML : learns one.
-
-    Examples
-    --------
-    >>> Euclidean().fit([[0.0], [3.0], [4.0]]).distance([[1.0]], [[3.0]]).tolist()
-    [[2.0]]
-    """
-
-    def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
-        """Store the width; with ``y`` also the median distance of its pairs.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, columns)
-            Rows.
-        y : int array of shape (n,), or int array of shape (m, 2), optional
-            Labels (-1: unlabelled), or pairs with ``same``.
-        same : bool array of shape (m,), optional
-            Whether each pair is alike.
-
-        Returns
-        -------
-        self
-        """
-        rows = as_rows(self, X, reset=True)
-        said = None if y is None else as_constraints(y, same, len(rows))
-        return self._keep_metric(rows, said, np.eye(rows.shape[1]))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
-        return tags
-
-
-class Mahalanobis(Euclidean):
-    """M = (Cov + ridge)^-1 of the rows; labels are not used.
-
-    Parameters
-    ----------
-    ridge : float, default=0.001
-        Added to the diagonal, as a share of Cov's mean diagonal; 0 or more.
-
-    Attributes
-    ----------
-    metric_ : array of shape (columns, columns)
-        M.
-    components_ : array of shape (columns, columns)
-        L with M = L'L.
-    middle_ : float
-        The median distance between the pairs given, NaN where there were none.
-
-    See Also
-    --------
-    S3ML : uses pairs as well.
-    likewise_methods.coding.Whitening : the same for few columns.
-
-    Examples
-    --------
-    >>> X = [[0.0, 0.0], [2.0, 0.0], [0.0, 20.0], [2.0, 20.0]]
-    >>> d = Mahalanobis(ridge=0).fit(X).distance(X[:1], X)
-    >>> bool(np.isclose(d[0, 1], d[0, 2]))
-    True
-    """
-
-    def __init__(self, ridge: float = RIDGE) -> None:
-        self.ridge = ridge
-
-    def fit(self, X: Any, y: Any = None, same: Any = None) -> Self:
-        """Invert the covariance of the rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, columns)
-            Rows.
-        y : int array of shape (n,), or int array of shape (m, 2), optional
-            Labels (-1: unlabelled), or pairs with ``same``; for ``middle_`` only.
-        same : bool array of shape (m,), optional
-            Whether each pair is alike.
-
-        Returns
-        -------
-        self
-        """
-        rows = as_rows(self, X, reset=True)
-        said = None if y is None else as_constraints(y, same, len(rows))
-        return self._keep_metric(
-            rows, said, inverse(covariance(rows, number(self.ridge, "ridge", least=0)))
-        )
 
 
 def pair_chunks(n: int, width: int) -> Iterator[slice]:
