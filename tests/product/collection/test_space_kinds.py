@@ -25,7 +25,7 @@ from likewise.errors import (
 )
 from likewise.images.decode import decode
 from likewise.ingest import generations, pool
-from likewise.search.model_rows import dense_space
+from likewise.learning.models.rows import dense_space
 from likewise.spaces.registry import UnavailableSpace, find_kind, kind_names, validate_recipe
 from likewise.tags.evidence import usable_spaces
 from tests.product.collection.pictures import small_scenes, write, write_pictures

@@ -17,7 +17,7 @@ from likewise.catalog.store import SPACES_DROPPED, Store
 from likewise.errors import CollectionError
 from likewise.search.dense_view import DenseView
 from likewise.search.engine_views import EngineSearch, EngineView
-from likewise.search.model_views import ModelView, ModelViews, retry
+from likewise.search.learned_models import ModelView, ModelViews, retry
 from likewise.search.query import PixelsOf, decode_here
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.base import Space

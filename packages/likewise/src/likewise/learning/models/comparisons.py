@@ -23,6 +23,7 @@ from likewise.learning import judge as judging
 from likewise.learning import pending_answers
 from likewise.learning.log import check_person
 from likewise.learning.models import questions
+from likewise.learning.models import rows as model_rows
 from likewise.learning.models.constraints import Comparison, active_comparisons, profile_items
 from likewise.learning.models.map import (
     DIRECTIONS,
@@ -33,11 +34,10 @@ from likewise.learning.models.map import (
     gather_comparisons,
     split_folds,
 )
+from likewise.learning.models.rows import agreement_plain
 from likewise.learning.profile_states import ProfileStates
-from likewise.search import model_rows
 from likewise.search.dense_view import DenseView
 from likewise.search.learned_models import Basis
-from likewise.search.model_rows import agreement_plain
 from likewise.search.similarities import DEFAULT, resolve_profile
 from likewise.search.views import Views
 from likewise_methods.evaluation import UNTESTED, Interval, Spread, mean_interval

@@ -18,8 +18,8 @@ from likewise.catalog import log_tables
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.store import SpaceRow, Store
 from likewise.learning.models.constraints import Comparison, label_pictures, subject_rows
+from likewise.learning.models.rows import agreement, agreement_plain, sample_rows
 from likewise.search.learned_models import Basis, Map
-from likewise.search.model_rows import agreement, agreement_plain, sample_rows
 from likewise_methods.neighbours import Exact
 from likewise_methods.ordinal import KernelMap
 

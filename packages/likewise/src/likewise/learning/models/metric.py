@@ -17,8 +17,8 @@ from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.segments import metric_of
 from likewise.catalog.store import SpaceRow
 from likewise.learning.models.constraints import Constraints, Numbers
+from likewise.learning.models.rows import agreement, agreement_plain
 from likewise.search.learned_models import Basis, Metric
-from likewise.search.model_rows import agreement, agreement_plain
 
 DIRECTIONS = 64
 """Directions a metric is learned in, at most."""

@@ -20,6 +20,7 @@ from likewise.learning.history import Item
 from likewise.learning.log import timestamp
 from likewise.learning.models import map as map_learning
 from likewise.learning.models import metric as metric_learning
+from likewise.learning.models import rows as model_rows
 from likewise.learning.models.constraints import (
     active_comparisons,
     gather_constraints,
@@ -27,7 +28,6 @@ from likewise.learning.models.constraints import (
 )
 from likewise.learning.pending_answers import answer_profiles
 from likewise.learning.profile_states import ProfileStates
-from likewise.search import model_rows
 from likewise.search.learned_models import LearnedModel, save_model
 from likewise.search.similarities import check_new_name
 from likewise.search.views import Views
