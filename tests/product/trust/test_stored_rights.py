@@ -99,7 +99,7 @@ def test_changes_that_only_the_journal_has_are_no_damage_to_who_may_not_read_it(
         done = run("info", "--collection", copy)
         copy.chmod(0o755)
     assert done.returncode == 1
-    assert "somebody else is writing it" in done.stderr
+    assert "being written by another user" in done.stderr
 
 
 @pytest.mark.slow
