@@ -321,7 +321,10 @@ def test_a_path_map_needs_two_absolute_folders(given: dict[str, str]) -> None:
 
 def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterMissing, match=r"likewise\[dask\]"), Cluster("tcp://127.0.0.1:1"):
+    with (
+        pytest.raises(ClusterMissing, match=r"likewise-cluster\[dask\]"),
+        Cluster("tcp://127.0.0.1:1"),
+    ):
         pass
 
 

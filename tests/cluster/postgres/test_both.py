@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from likewise.catalog import fact_table
 from likewise.catalog.database import try_execute
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput
@@ -66,6 +67,32 @@ def test_adding_changing_and_removing(col: Collection, tmp_path: Path) -> None:
     total, page = col.pictures.page(sort="name", descending=False, limit=5)
     assert (total, len(page)) == (N + 2, 5)
     assert [row.path for row in page] == sorted(row.path for row in page)
+
+
+def test_facts_of_describers(col: Collection) -> None:
+    """Stored, found by a word and its beginning, kept with a removed picture, dropped."""
+    store = store_of(col)
+    with store.write() as c:
+        fact_table.put_describer(c, "signs")
+        for image, word in ((1, "zanzibar"), (2, "lisbon")):
+            facts = [(f"{word} ferry", 0.5, (0.0, 0.1, 0.5, 1.0))]
+            fact_table.put_facts(c, "signs", "1", image, facts, {word, "ferry"})
+        fact_table.put_facts(c, "signs", "1", 3, [], set(), "it crashed")
+    assert col.describers.active() == {"signs": (2, 1, 2)}
+    assert col.describers.facts(1)[0] == ("signs", "zanzibar ferry", 0.5, (0.0, 0.1, 0.5, 1.0))
+    for typed, due in (("zanzibar", [1]), ("lisb", [2]), ("ferry", [1, 2])):
+        hits = col.search(text=typed)
+        found = [hit.id for hit in hits if any(one.kind == "fact" for one in hit.reasons)]
+        assert sorted(found) == due, typed
+    col.remove(1)
+    assert fact_table.find_facts(store, ["ferry"], beginnings=False, most=9) == [2]
+    col.actions.undo()
+    assert len(fact_table.find_facts(store, ["ferry"], beginnings=False, most=9)) == 2
+    with store.write() as c:
+        fact_table.forget_failures(c, "signs", "1")
+    assert fact_table.images_without_facts(store, "signs")[0] == 3
+    col.describers.drop("signs")
+    assert fact_table.find_facts(store, ["ferry"], beginnings=False, most=9) == []
 
 
 def test_judging_undoing_and_profiles(col: Collection, tmp_path: Path) -> None:
