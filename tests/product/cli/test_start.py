@@ -142,8 +142,12 @@ def test_one_command_is_built_and_all_are_known() -> None:
     assert [one.callback.__name__ for one in small.registered_commands if one.callback] == ["info"]
     assert not small.registered_groups
     assert [one.name for one in _app_for(["tags"]).registered_groups] == ["tags"]
-    for arguments in ([], ["--help"], ["--debug", "info"], ["inof"]):
+    for arguments in (["--debug", "info"], ["inof"]):
         assert set(app.registered_commands) <= set(_app_for(arguments).registered_commands)
+    for arguments in ([], ["--help"]):
+        assert not any(one.hidden for one in _app_for(arguments).registered_commands)
+        groups = {one.name for one in _app_for(arguments).registered_groups}
+        assert groups == {"export", "library", "models", "evaluate", "admin"}
     # Asking for one leaves the others where they are.
     assert len(app.registered_commands) > 20
     assert all(_app_for([name]) is not app for name in SINGLE_THREADED)

@@ -200,6 +200,8 @@ def _print_preparing(kept: bool) -> None:
 
 def _app_for(arguments: list[str]) -> typer.Typer:
     """Return the app with only the command that was typed: to build all takes 0.1 s longer."""
+    if arguments in ([], ["--help"]):
+        return _list_of_commands()
     wanted = arguments[0] if arguments else ""
     ours = _OLD_PLUGINS.get(wanted, ".".join(arguments[:2]))
     if ours in _OLD_PLUGINS.values():
@@ -218,8 +220,22 @@ def _app_for(arguments: list[str]) -> typer.Typer:
     return small
 
 
+def _list_of_commands() -> typer.Typer:
+    """Return the app as its own help needs it: without hidden names and without inner commands."""
+    shown = copy.copy(app)
+    shown.registered_commands = [one for one in app.registered_commands if not one.hidden]
+    shown.registered_groups = []
+    for group in app.registered_groups:
+        if not group.hidden and group.typer_instance is not None:
+            shown.registered_groups.append(copy.copy(group))
+            empty = shown.registered_groups[-1].typer_instance = copy.copy(group.typer_instance)
+            empty.registered_commands, empty.registered_groups = [], []
+    _add_plugins(shown, [one for one in points_of(COMMANDS) if one[0] != "-" and "." not in one])
+    return shown
+
+
 def whole_app() -> typer.Typer:
-    """Return the app with all commands, for help and completion."""
+    """Return the app with all commands, for completion and the page of commands."""
     whole = copy.copy(app)
     whole.registered_commands = list(app.registered_commands)
     whole.registered_groups = list(app.registered_groups)
