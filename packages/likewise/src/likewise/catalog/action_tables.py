@@ -184,15 +184,14 @@ def put_count(c: Transaction, action: int, pictures: int) -> None:
 
 
 def mark_undone(c: Transaction, action: int) -> None:
+    """Store that an action was undone now."""
     c.execute("UPDATE actions SET undone = ? WHERE id = ?", (moment(), action))
 
 
 def put_suggestion_changes(
     c: Transaction, action: int, gone: Iterable[Pair], come: Iterable[Pair]
 ) -> int:
-    """Store the suggestions that an action removed and added; return how many pictures they are
-    of.
-    """
+    """Store the suggestions that an action removed and added; return how many pictures changed."""
     changed = set()
     for came, pairs in ((0, gone), (1, come)):
         for image, tag in pairs:

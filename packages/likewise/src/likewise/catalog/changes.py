@@ -15,7 +15,6 @@ from typing import Any
 
 from likewise.catalog.engine_sync import note_changed
 from likewise.catalog.filters import plain_metadata
-from likewise.catalog.log_tables import forget_older, forget_space, forget_unfinished
 from likewise.catalog.picture_marks import put_shot
 from likewise.catalog.store import REMOVED, SPACES_DROPPED, Store, Transaction
 from likewise.catalog.sums import blob_sum
@@ -109,9 +108,7 @@ def _remove_orphans(c: Transaction, images: Iterable[int]) -> list[int]:
 
 
 def take_out(c: Transaction, images: Iterable[int]) -> None:
-    """Remove pictures for a person; their files stay known, so that sync does not add them
-    again.
-    """
+    """Remove pictures for a person; their files stay known, so sync does not add them again."""
     taken = list(images)
     for image in taken:
         c.execute("UPDATE files SET image = NULL, problem = ? WHERE image = ?", (REMOVED, image))
@@ -184,11 +181,17 @@ def drop_setting(c: Transaction, key: str) -> None:
     c.execute("DELETE FROM settings WHERE key = ?", (key,))
 
 
+_OF_GENERATIONS = ("vectors", "segments", "gaps", "codes", "given", "checkpoints")
+"""Tables whose rows belong to one generation of a space."""
+_DROP_COMPACTED = "DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)"
+
+
 def drop_space(c: Transaction, name: str) -> None:
     """Delete a space and everything made in it."""
-    c.execute("DELETE FROM vectors WHERE space = ?", (name,))
-    c.execute("DELETE FROM segments WHERE space = ?", (name,))
+    for table in _OF_GENERATIONS:
+        c.execute(f"DELETE FROM {table} WHERE space = ?", (name,))
     c.execute("DELETE FROM spaces WHERE name = ?", (name,))
+    c.execute(_DROP_COMPACTED)
     # Another space may get its name, so readers must drop their views.
     c.execute(
         """INSERT INTO settings VALUES (?, '1')
@@ -196,18 +199,12 @@ def drop_space(c: Transaction, name: str) -> None:
            SET value = CAST(CAST(settings.value AS INTEGER) + 1 AS TEXT)""",
         (SPACES_DROPPED,),
     )
-    forget_space(c, name)
 
 
 def switch_generation(
-    c: Transaction,
-    space: str,
-    number: int,
-    *,
-    width: int,
-    n_pictures: int,
+    c: Transaction, space: str, number: int, *, width: int, n_pictures: int,
     files: Mapping[str, str],
-) -> None:
+) -> None:  # fmt: skip
     """Make the next generation the live one, and delete what belonged to older ones."""
     c.execute(
         "INSERT OR REPLACE INTO generations VALUES (?, ?, ?, ?, ?)",
@@ -215,10 +212,9 @@ def switch_generation(
     )
     c.execute("UPDATE spaces SET generation = ? WHERE name = ?", (number, space))
     c.execute("DELETE FROM generations WHERE space = ? AND number < ?", (space, number))
-    c.execute("DELETE FROM vectors WHERE space = ? AND generation < ?", (space, number))
-    c.execute("DELETE FROM segments WHERE space = ? AND generation < ?", (space, number))
-    c.execute("DELETE FROM gaps WHERE space = ? AND generation < ?", (space, number))
-    forget_older(c, space, number)
+    for table in _OF_GENERATIONS:
+        c.execute(f"DELETE FROM {table} WHERE space = ? AND generation < ?", (space, number))
+    c.execute(_DROP_COMPACTED)
 
 
 def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, str]) -> None:
@@ -230,13 +226,12 @@ def put_files(c: Transaction, space: str, generation: int, files: Mapping[str, s
 
 
 def drop_unfinished(c: Transaction) -> None:
-    """Delete rows and segments of generations whose job died."""
-    for table in ("vectors", "segments", "gaps"):
+    """Delete what was made for generations whose job died."""
+    for table in _OF_GENERATIONS:
         c.execute(
             f"""DELETE FROM {table} WHERE generation >
                 (SELECT generation FROM spaces WHERE name = {table}.space)"""
         )
-    forget_unfinished(c)
 
 
 def put_segment(

@@ -64,9 +64,7 @@ def plain_name(name: str) -> str:
 
 
 def check_names(files: Mapping[str, str]) -> Mapping[str, str]:
-    """Check the file names of a generation or a model; those with a slash are below the
-    collection.
-    """
+    """Check the file names of a generation or model; with a slash they are below the collection."""
     if not isinstance(files, Mapping) or not all(isinstance(one, str) for one in files.values()):
         raise DamagedCollection(f"the catalog names files {files!r}; names expected")
     for name in files.values():

@@ -87,9 +87,7 @@ class Catalog(Protocol):
     def find_words(
         self, field: str, words: Sequence[str], beginnings: bool, most: int
     ) -> list[int]:
-        """Return the pictures that have one of the words in a field of the index of words, by
-        id.
-        """
+        """Return the pictures that have one of the words in a field of the index, by id."""
 
     def integrity(self) -> list[str]:
         """Return what the database and the checksums find wrong."""

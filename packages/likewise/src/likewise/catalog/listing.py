@@ -111,9 +111,7 @@ class TimelineEntry(NamedTuple):
 
 
 class FolderRow(NamedTuple):
-    """A folder: its own pictures, and those with all subfolders; ``depth`` 0 is a folder that was
-    added.
-    """
+    """A folder: its own pictures, and those with all subfolders; ``depth`` 0 was added."""
 
     path: str
     name: str
@@ -227,9 +225,7 @@ def folder_tree(store: Store, where: Mapping[str, Any]) -> list[FolderRow]:
 
 
 def _reading_order(path: str) -> tuple[list[list[str | int]], str]:
-    """Return a sort key for folders: in any case, numbers by value, subfolders after their
-    folder.
-    """
+    """Return a sort key for folders: in any case, numbers by value, subfolders last."""
     names = [_DIGITS.split(name.casefold()) for name in path.split(os.sep)]
     # Every second piece is a number.
     return [[int(s) if i % 2 else s for i, s in enumerate(name)] for name in names], path

@@ -63,9 +63,7 @@ def last_entry(store: Store, profile: str) -> int:
 
 
 def entries(store: Store, profile: str, after: int = 0, upto: int | None = None) -> list[Entry]:
-    """Return the lines of a profile's own log after a number, in order, without those about
-    tags.
-    """
+    """Return a profile's own lines of the log after a number, without those about tags."""
     rows = store.all(
         f"""SELECT {LINE} FROM log WHERE profile = ? AND number > ?
             AND number <= coalesce(?, number) AND {_NO_TAGS} ORDER BY number""",
@@ -300,32 +298,6 @@ def put_compacted(c: Transaction, segment: str, profile: str, name: str, n_bytes
 
 def drop_compacted(c: Transaction, profile: str) -> None:
     c.execute("DELETE FROM compacted WHERE profile = ?", (profile,))
-
-
-_PER_GENERATION = ("codes", "given", "checkpoints")
-
-
-def forget_older(c: Transaction, space: str, number: int) -> None:
-    """Delete what replay needed for older generations."""
-    for table in _PER_GENERATION:
-        c.execute(f"DELETE FROM {table} WHERE space = ? AND generation < ?", (space, number))
-    c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
-
-
-def forget_unfinished(c: Transaction) -> None:
-    """Delete what was made for generations whose job died."""
-    for table in _PER_GENERATION:
-        c.execute(
-            f"""DELETE FROM {table} WHERE generation >
-                (SELECT generation FROM spaces WHERE name = {table}.space)"""
-        )
-
-
-def forget_space(c: Transaction, space: str) -> None:
-    """Delete what replay needed for a space."""
-    for table in _PER_GENERATION:
-        c.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
-    c.execute("DELETE FROM compacted WHERE segment NOT IN (SELECT name FROM segments)")
 
 
 @dataclass(frozen=True)

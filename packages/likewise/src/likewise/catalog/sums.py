@@ -65,9 +65,7 @@ def check_blob(blob: bytes, found: object, *key: object) -> bytes:
 
 
 def line_digest(before: bytes, number: int, *values: object) -> bytes:
-    """Return the digest of a line (profile, kind, time, session, body), given that of the line
-    before.
-    """
+    """Return the digest of a line (profile, kind, time, session, body) after another one."""
     return hashlib.blake2b(
         repr((number, *values)).encode(errors="surrogatepass"), key=before, digest_size=_LINE
     ).digest()

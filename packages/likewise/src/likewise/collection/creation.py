@@ -41,9 +41,7 @@ def is_vacant(root: Path) -> bool:
 def create_collection(
     root: Path, words: Mapping[str, Any] | None, deep: bool | None, all_spaces: bool
 ) -> None:
-    """Make the directory and catalog of an empty collection; ``CollectionExists`` if it is
-    there.
-    """
+    """Make the directory and catalog of an empty collection, or raise ``CollectionExists``."""
     recipes = first_recipes(words, deep, all_spaces)
     _check_vacant(root)
     private_folder(root)

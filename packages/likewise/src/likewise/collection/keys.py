@@ -184,9 +184,7 @@ class Keys:
             raise NotYours(f"line {other} was not said with your key; the owner can take it back")
 
     def last_judgement(self, key: AccessKey, profile: str = "default") -> int:
-        """Return the newest judgement of a profile that was made with a key and is not
-        withdrawn.
-        """
+        """Return the newest judgement of a profile by a key that is not withdrawn."""
         from likewise.search.similarities import resolve_profile
 
         own = key_table.lines_of(self._store, key.id)

@@ -626,9 +626,7 @@ def _largest_strip(image: Image.Image) -> int:
 
 
 def _stretch_greys(image: Image.Image) -> NDArray[np.uint8]:
-    """Scale greys without a fixed range to 0..255: 16-bit integers by their high byte, else
-    min-max.
-    """
+    """Scale greys without a fixed range to 0..255: 16-bit ones by their high byte, else min-max."""
     # Pillow has no mode for unsigned 32 bits.
     unsigned = image.mode == "I" and _tiff_tag(image, _TIFF_SAMPLES, 2) == 1
 
@@ -746,9 +744,7 @@ def small_jpeg(pixels: NDArray[np.uint8], max_side: int, *, quality: int = 85) -
 
 
 def _size_within(size: tuple[int, int], max_side: int | None) -> tuple[int, int]:
-    """Return the size with at most ``max_side`` on the longer side, at least one pixel on the
-    other.
-    """
+    """Return the size with at most ``max_side`` on the longer side, and no side below one pixel."""
     longer = max(size)
     if max_side is None or longer <= max_side:
         return size

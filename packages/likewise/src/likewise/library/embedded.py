@@ -164,9 +164,7 @@ def _read_embedded(path: str) -> EmbeddedMetadata:
 
 
 def _has_late_texts(path: str) -> bool:
-    """Return whether this is a PNG with texts after its pixels, where only a full read finds
-    them.
-    """
+    """Return whether this is a PNG with texts after its pixels, which the header lacks."""
     with open(path, "rb") as file:
         if file.read(8) != _PNG:
             return False

@@ -28,9 +28,7 @@ def follow_folders(store: Store) -> int:
 
 
 def set_folders(store: Store, levels: int | None) -> int:
-    """Set how many folder names become tags (None: none) and update them; return how many
-    changed.
-    """
+    """Set how many folder names become tags (None: none); return how many tags changed."""
     with store.write() as c:
         if levels is None:
             drop_setting(c, FOLDERS)

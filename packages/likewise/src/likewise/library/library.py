@@ -102,9 +102,7 @@ class Library:
         return queries.month_page(self._store, plain_where(where or {}), month, offset, limit)
 
     def moment(self, picture: PictureName) -> tuple[str, str] | None:
-        """Return when a picture was taken, and where that comes from: ``exif``, ``name`` or
-        ``file``.
-        """
+        """Return when a picture was taken, and its source: ``exif``, ``name`` or ``file``."""
         image = self._pictures.id_of(picture)
         return queries.moments_of(self._store, [image]).get(image)
 

@@ -187,9 +187,7 @@ def _scan(text: str) -> _Scan:
 
 
 class _Scanner:
-    """One pass of the XML parser; names have their namespace in front and their prefix at the
-    end.
-    """
+    """One pass of the XML parser; names are "namespace name prefix"."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._found = data, _Scan()
