@@ -28,21 +28,7 @@ def open_qdrant(
 ) -> QdrantEngine:
     """Open a Qdrant engine by its address, for the entry points of ``likewise.engines``.
 
-    Parameters
-    ----------
-    address : str
-        ``qdrant://host:6333/name``, ``qdrants://…`` for TLS, or ``qdrant-edge:///folder``.
-    attempts : int, default=5
-        How often a request that failed is made.
-    timeout : int, default=30
-        Seconds a request may take where the address does not say.
-    retries : Retries, optional
-        In the place of ``attempts``, with other pauses.
-
-    Returns
-    -------
-    QdrantEngine
-        To be closed by the caller.
+    ``retries`` replaces ``attempts``; ``timeout`` counts where the address does not say.
     """
     parts = urlsplit(address)
     if parts.scheme == "qdrant-edge":

@@ -61,13 +61,7 @@ _PAGE = 1024
 
 
 class QdrantEngine:
-    """A Qdrant collection: one named vector for each store.
-
-    Parameters
-    ----------
-    points : Points
-        The connection; :func:`likewise.engines.open_engine` makes it of an address.
-    """
+    """A Qdrant collection: one named vector for each store."""
 
     def __init__(self, points: Points) -> None:
         self.address = points.address
@@ -111,24 +105,7 @@ class QdrantEngine:
 class QdrantRows:
     """One named vector of a Qdrant collection as a store of rows.
 
-    Parameters
-    ----------
-    points : Points
-        The connection.
-    name : str
-        Of the vector.
-    kind : RowKind
-        What rows it takes.
-    owner : str, default=""
-        Marks the pictures of this store.
-    exact : bool, default=False
-        Whether dense rows are compared one by one, not along Qdrant's graph.
-    create : bool, default=True
-        Whether to create the vector if it is missing; else that is an error.
-
-    See Also
-    --------
-    QdrantEngine : opens stores.
+    ``owner`` marks its pictures; with ``exact`` dense rows are compared one by one.
     """
 
     def __init__(
@@ -238,26 +215,7 @@ class QdrantRows:
     def search(
         self, row: Any, k: int, where: Where | None = None, *, first: FirstStage | None = None
     ) -> Found:
-        """Return the k best that pass; with ``first``, among the nearest of another store.
-
-        Parameters
-        ----------
-        row : array or sparse matrix of shape (1, width)
-            The query, weights folded in.
-        k : int
-            Pictures wanted.
-        where : Where, optional
-            Which may be found.
-        first : FirstStage, optional
-            The first of two stages, for sparse rows.
-
-        Returns
-        -------
-        ids : int64 array
-            Pictures.
-        scores : float32 array
-            Their scores.
-        """
+        """Return the k best that pass; with ``first``, among the nearest of another store."""
         k, passing = whole(k, "k"), point_filter(where)
         if self.kind.is_sparse:
             return self._search_sparse(sparse_query(self.kind, row), k, passing, first)
