@@ -200,6 +200,8 @@ def _print_preparing(kept: bool) -> None:
 
 def _app_for(arguments: list[str]) -> typer.Typer:
     """Return the app with only the command that was typed: to build all takes 0.1 s longer."""
+    if "_LIKEWISE_COMPLETE" in os.environ:  # a shell asks what may come next
+        return whole_app()
     if arguments in ([], ["--help"]):
         return _list_of_commands()
     wanted = arguments[0] if arguments else ""
