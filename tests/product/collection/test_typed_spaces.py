@@ -104,7 +104,7 @@ def test_statistics_are_a_function_of_the_pictures(tmp_path: Path) -> None:
         assert statistics.of(mine, count) == 56  # 59 rounded down to four binary digits
 
 
-def test_values_are_woven_with_the_texts_own() -> None:
+def test_values_are_interleaved_with_the_texts_own() -> None:
     ids = np.array([1, 2, 3, 4, 5])
     values = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
     assert meaning.interleave(ids, values, [5, 4]).tolist() == [0.9, 0.8, 0.7, 0.5, 0.6]
