@@ -99,8 +99,7 @@ class Batch:
     def expand_with(
         self, ids: Array, c: Array, above: Floats, replace: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Let listed columns that correlate more than ``above`` join; return how many did per
-        query.
+        """Let listed columns above ``above`` join; return how many did, per query.
 
         The best replaces the worst column outside, and so on, while it is better.  Empty positions
         come first, and are the only ones used where nothing may be replaced.

@@ -214,9 +214,7 @@ class _Rounds:
         self._release(none, np.zeros(len(at.query)), np.ones(len(at.query), bool))
 
     def _judge(self, last: NDArray[np.bool_], facts: Facts, most: Floats, bound: Floats) -> None:
-        """Compute the gap over all columns; finish queries, or give up those that cannot be
-        decided.
-        """
+        """Compute the gap over all columns; finish queries, or give up undecidable ones."""
         at, settings = self.at, self.settings
         gap = np.full(len(last), np.inf)
         for i in np.flatnonzero(last):

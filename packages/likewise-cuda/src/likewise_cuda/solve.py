@@ -28,9 +28,7 @@ def solve(
     operations: Operations, dictionary: Dictionary, Y: Floats, gamma: Floats | None,
     settings: Settings, slots: int,
 ) -> list[QueryCode]:  # fmt: skip
-    """Return codes of all rows of Y; queries that the device gives up are solved on the
-    processor.
-    """
+    """Return codes of all rows of Y; the processor solves what the device gives up."""
     found: list[QueryCode | None] = [None] * len(Y)
     while slots:
         try:

@@ -115,8 +115,7 @@ def cross_validate(
     estimator: OrdinalEmbedding | None = None,
     random_state: Any = None,
 ) -> Curve:
-    """Return the cross-validated error of maps of ``dimensions`` from ``shares`` of the
-    comparisons.
+    """Return the cross-validated error by dimension and number of comparisons.
 
     Answers to one question stay in one fold, since a repeat would give away the held-out answer.
     The noise rate comes from such repeats if there are enough; otherwise it is an upper bound
@@ -192,9 +191,7 @@ def cross_validate(
 def _folds(
     rows: Rows, folds: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a fold for each row, the same for all answers to a question, and the question's
-    number.
-    """
+    """Return each row's fold, the same for all answers to a question, and its question."""
     near, far = pair_numbers(rows)
     pairs = np.column_stack([np.minimum(near, far), np.maximum(near, far)])
     kinds, question = np.unique(pairs, axis=0, return_inverse=True)

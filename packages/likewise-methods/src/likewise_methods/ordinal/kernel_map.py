@@ -244,9 +244,7 @@ def rbf(A: Floats, B: Floats, gamma: float) -> Floats:
 
 
 def _solve_psd(left: Floats, right: Floats) -> Floats:
-    """Solve a positive semi-definite system, with a little jitter where landmarks nearly
-    coincide.
-    """
+    """Solve a positive semi-definite system, with jitter where landmarks nearly coincide."""
     jitter = 0.0
     while True:
         try:

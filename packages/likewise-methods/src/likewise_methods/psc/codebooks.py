@@ -106,8 +106,7 @@ def _seeds(
 
 @kernel
 def constrained_words(ends, ids, values, wanted, words, norm, sweeps, settled):  # type: ignore[no-untyped-def]
-    """Minimise over each word in turn, within the ball of radius ``norm``, until none moves
-    much.
+    """Minimise over each word in turn, in the ball of radius ``norm``, until none moves much.
 
     With S = U'U (CSR) and T = U'X: a_j <- projection of a_j + (T_j - S_j A) / S_jj.
     """

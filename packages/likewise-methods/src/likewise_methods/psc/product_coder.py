@@ -407,8 +407,7 @@ def scale_rows(values, ends, scales):  # type: ignore[no-untyped-def]
 
 @kernel
 def outer_products(ends, ids, values, other_ends, other_ids, other_values, k, masses):  # type: ignore[no-untyped-def]
-    """Return each row's outer product of two codes, divided by its mass; ids are id k + other
-    id.
+    """Return each row's outer product of two codes over its mass; ids are id k + other id.
 
     docs/methods/psc.md, (3).
     """

@@ -51,8 +51,7 @@ def inverse(factor: Floats, kind: Any = np.float64) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One problem: ``S`` (symmetric, float64, C order), ``l1``, and whether the diagonal is
-    penalised.
+    """A problem: ``S`` (symmetric, float64, C order), ``l1``, and whether M_ii are penalised.
 
     See Also
     --------
@@ -103,9 +102,7 @@ class Problem:
 
     @cached_property
     def tree(self) -> tuple[Floats, Floats] | None:
-        """The M of a tree and its factor (docs/methods/s3ml.md, (21)); None if F does not fall
-        enough.
-        """
+        """The M of a tree and its factor (docs/methods/s3ml.md, (21)), or None if it is poor."""
         M = np.empty_like(self.folded)
         hoped = tree(self.folded, self.l1, M)
         factor = cholesky(M) if np.isfinite(hoped) else None
@@ -134,9 +131,7 @@ class Problem:
         return Z
 
     def dual_value(self, Z: Floats) -> float:
-        """Return logdet Z + m for Z inside the box; minus infinity where Z is not positive
-        definite.
-        """
+        """Return logdet Z + m for Z inside the box; -inf where Z is not positive definite."""
         factor = cholesky(Z)
         return -np.inf if factor is None else logdet(factor) + self.m
 

@@ -53,9 +53,7 @@ class Constraints:
         return labelled * (labelled - 1) // 2 - self.n_similar
 
     def weigh(self, dissimilar: float) -> Constraints:
-        """Return constraints whose dissimilar pairs together weigh ``dissimilar`` times the
-        similar ones.
-        """
+        """Return constraints whose dissimilar pairs weigh ``dissimilar`` times the similar ones."""
         if not self.n_similar or not self.n_dissimilar:
             return self
         return replace(self, minus=dissimilar * self.n_similar / self.n_dissimilar)
@@ -94,9 +92,7 @@ class Constraints:
         return sp.csr_array(self.pair_matrix()[rows] + itself)
 
     def apply(self, V: Floats) -> Floats:
-        """Return W0 V; for classes, a labelled row gets its class's sum minus that of the
-        others.
-        """
+        """Return W0 V; a labelled row gets its class's sum minus that of the others."""
         if self.codes is None:
             return np.asarray(V + self.pair_matrix() @ V)
         out = V.copy()
@@ -140,9 +136,7 @@ def _pair_of_rank(number: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 def as_constraints(y: Any, same: Any, n: int) -> Constraints:
-    """Return checked labels (``same`` None; -1 for unlabelled) or pairs with ``same``, over n
-    rows.
-    """
+    """Return checked labels (``same`` None; -1 for unlabelled) or pairs, over n rows."""
     if y is None:
         raise InvalidInput(
             "requires y to be passed, but the target y is None: labels (-1 for unlabelled), "

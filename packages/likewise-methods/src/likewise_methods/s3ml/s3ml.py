@@ -338,8 +338,7 @@ class S3ML(LearnedMetric):
 
 
 def _choose_prior(X: Any) -> str:
-    """Return "variance" where a few features have nearly all the variance, as units of measure
-    do.
+    """Return "variance" where a few features have nearly all the variance, else "identity".
 
     (sum v)^2 / sum v^2 of the variances v counts how many features share the total; below a fifth
     of them, plain distance would ignore the others.

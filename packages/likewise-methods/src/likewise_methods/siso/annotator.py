@@ -34,11 +34,10 @@ from likewise_methods.siso.objective import certify
 from likewise_methods.siso.pictures import Pictures, Suggestions
 from likewise_methods.siso.solver.dictionary import Dictionary
 from likewise_methods.siso.solver.lasso import Codes, lasso
-from likewise_methods.validation import whole
+from likewise_methods.validation import check_seed, is_whole, number, one_of, refuse, truth, whole
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
-from likewise_methods.validation import check_seed, is_whole, number, one_of, refuse, truth
 
 Floats = NDArray[np.float64]
 
@@ -155,7 +154,7 @@ class SparseAnnotator(Annotator):
         -------
         self
         """
-        check_parameters(self)
+        self._check_parameters()
         found = as_rows(X)
         if not len(found):
             raise InvalidInput("X has no rows; at least one tagged picture expected")
@@ -190,7 +189,7 @@ class SparseAnnotator(Annotator):
         """
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, ids)
-        check_parameters(self)
+        self._check_parameters()
         found = as_rows(X, self.n_features_in_)
         if not len(found):
             return self
@@ -329,8 +328,7 @@ class SparseAnnotator(Annotator):
         return found
 
     def predict(self, X: Any, k: int = 5, without: Any = None) -> Any:
-        """Return the k tags with the highest scores, best first; ties go to the lower tag
-        number.
+        """Return the k tags with the highest scores, best first; ties by tag number.
 
         Scores of zero or less are among them where fewer than k tags have a higher one; see
         ``predict_scores``.
@@ -415,12 +413,26 @@ class SparseAnnotator(Annotator):
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         return tags
 
+    def _check_parameters(self) -> None:
+        one_of(self.search, "search", ("exact", "lsh", "hnsw"))
+        one_of(self.scores, "scores", ("signed", "positive"))
+        number(self.alpha, "alpha", above=0, below=1)
+        number(self.tol, "tol", above=0, below=1)
+        whole(self.expand, "expand")
+        if not is_whole(self.n_jobs, 1) and not is_whole(self.n_jobs, -1, -1):
+            raise refuse(
+                "n_jobs", self.n_jobs, "a whole number of at least 1, or -1 for all cores,"
+            )
+        truth(self.certify, "certify")
+        truth(self.nonnegative, "nonnegative")
+        check_seed(self.random_state)
+
     def _forget_codes(self) -> None:
         self._last = self._gap = None
 
     def _code(self, X: Any, without: Any) -> Any:
         check_is_fitted(self)
-        check_parameters(self)
+        self._check_parameters()
         if not len(self._pictures):
             raise InvalidInput("no pictures are left; add some with partial_fit")
         passed = None if without is None else self._pictures.rows_of(without)
@@ -483,21 +495,3 @@ def _warn(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-SEARCHES = ("exact", "lsh", "hnsw")
-SCORES = ("signed", "positive")
-
-
-def check_parameters(model: Any) -> None:
-    """Refuse invalid parameters of a SparseAnnotator."""
-    one_of(model.search, "search", SEARCHES)
-    one_of(model.scores, "scores", SCORES)
-    number(model.alpha, "alpha", above=0, below=1)
-    number(model.tol, "tol", above=0, below=1)
-    whole(model.expand, "expand")
-    if not is_whole(model.n_jobs, 1) and not is_whole(model.n_jobs, -1, -1):
-        raise refuse("n_jobs", model.n_jobs, "a whole number of at least 1, or -1 for all cores,")
-    truth(model.certify, "certify")
-    truth(model.nonnegative, "nonnegative")
-    check_seed(model.random_state)

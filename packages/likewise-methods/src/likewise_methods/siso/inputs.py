@@ -153,9 +153,7 @@ def as_ids(ids: Any, n: int) -> NDArray[Any]:
 
 
 def next_id(ids: NDArray[Any], before: int) -> int:
-    """Return one more than the largest number in ``ids``, at least ``before``; 301.0 counts as
-    301.
-    """
+    """Return one more than the largest number in ``ids`` (301.0 is 301), at least ``before``."""
     if ids.dtype == np.int64:
         return max(before, int(ids.max(initial=-1)) + 1)
     numbers = [i for i in ids.tolist() if isinstance(i, (int, float)) and abs(i) <= _LAST_ID]
@@ -170,9 +168,7 @@ def automatic_ids(first: int, n: int) -> NDArray[np.int64]:
 
 
 def as_list(Y: Any) -> Any:
-    """Return Y so that it can be read several times: a matrix unchanged, anything else as a
-    list.  Iterators, Y itself or the tags of a picture, are read here only.
-    """
+    """Return Y readable several times: a matrix unchanged, all else as a list without iterators."""
     if sp.issparse(Y) or isinstance(Y, str) or not isinstance(Y, Iterable):
         return Y
     if hasattr(Y, "__array__"):

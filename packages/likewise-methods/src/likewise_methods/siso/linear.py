@@ -68,8 +68,7 @@ class Solution(NamedTuple):
 
 
 class LinearAnnotator(Annotator):
-    """Ridge regression of every tag on all tagged pictures, as log odds; the order does not
-    matter.
+    """Ridge regression of every tag on all tagged pictures, in any order, as log odds.
 
     Rows are scaled to unit length and not kept: ``remove`` and ``without`` take rows and tags
     again, and the result is that of a fit without them, up to rounding.  Both also take a sparse
@@ -242,7 +241,7 @@ class LinearAnnotator(Annotator):
         return _log_odds(_within(solution, queries).T @ solution.towards, along, n, counts)
 
     def predict(self, X: Any, k: int = 5) -> Any:
-        """Return the k tags with the highest odds, best first; ties go to the lower tag number.
+        """Return the k tags with the highest odds, best first; ties by tag number.
 
         Parameters
         ----------

@@ -82,8 +82,7 @@ def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
 
 
 class MixChoice:
-    """The mix under which the tags of left-out pictures are most likely; add pictures one by
-    one.
+    """The mix under which the tags of left-out pictures are most likely.
 
     The likelihood is that of a choice among all tags with probabilities exp(sharpness * odds), at
     the best sharpness.  Without informative pictures the mix is one half.
@@ -136,8 +135,7 @@ class MixChoice:
 
 
 class Opinions(NamedTuple):
-    """Scores of both for some queries: coefficients over ``ids_``, shares and odds over
-    ``tags_``.
+    """Both scores of some queries: codes over ``ids_``, shares and odds over ``tags_``.
 
     ``odds`` is None where rows are too wide for the linear classifier.
     """

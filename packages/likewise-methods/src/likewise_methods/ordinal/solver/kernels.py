@@ -272,9 +272,7 @@ def online_of(weights, X, squares, rows, parameter, step, first, stride, room): 
 
 @kernel(cache=False, forceinline=True, fastmath=FAST)
 def stretch(X, squares, i, j, l, k, u, v, unscale):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Apply AdaGrad's step to the rows of one comparison: u on i (minus on j), v on l (minus on
-    k).
-    """
+    """Apply AdaGrad's step to one comparison: u on i (minus on j), v on l (minus on k)."""
     uu, vv, uv = 0.0, 0.0, 0.0
     for c in range(X.shape[1]):
         uu += u[c] * u[c]

@@ -28,9 +28,7 @@ MAX_HALVINGS = 40
 
 
 def default_epsilon(n_objects: int) -> float:
-    """Return 0.1 / n: the curvature of the mean loss falls like 1 / n (docs/methods/ordinal.md,
-    (10)).
-    """
+    """Return 0.1 / n: curvature falls like 1 / n (docs/methods/ordinal.md, (10))."""
     return 0.1 / max(n_objects, 1)
 
 

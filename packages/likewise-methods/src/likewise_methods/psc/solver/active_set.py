@@ -306,8 +306,7 @@ def _is_above(G, given, i, row, level, still, space, ids, values, n):  # type: i
 
 @kernel(**KERNEL)
 def at_level(G, E, space, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Code each part separately at the half-threshold ``level``: APSC (docs/methods/psc.md,
-    (10)).
+    """Code each part separately at half-threshold ``level``: APSC (docs/methods/psc.md, (10)).
 
     ``still`` is the share of the largest correlation that counts as rounding.  Vectors whose words
     depend on each other, or that are not done after ``limit`` rounds, get status 1.

@@ -1,5 +1,4 @@
-"""Code many vectors over a product codebook, from the paths of their parts (PSC; Ge et al.
-2014).
+"""Code many vectors over a product codebook from the paths of their parts (PSC).
 
 A code over all k^m products of words has marginals u_1 ... u_m, one for each part of the vector.
 The objective depends only on them: it is the sum of |x_i - A_i u_i|^2 plus alpha times the common
@@ -85,9 +84,7 @@ def _write(F, I, B, i, row, h, ids, values, counts):  # type: ignore[no-untyped-
 
 @kernel(**KERNEL)
 def apart(G, E, state, given, level, still, limit, ids, values, counts, status):  # type: ignore[no-untyped-def]
-    """Code each part separately at the half-threshold ``level``: APSC (docs/methods/psc.md,
-    (10)).
-    """
+    """Code each part separately at half-threshold ``level``: APSC (docs/methods/psc.md, (10))."""
     F, I, c, w, B = state  # noqa: E741
     for i in range(given.shape[0]):
         for row in range(given.shape[1]):

@@ -17,9 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def at_mass(words: Floats, x: Floats, mass: float) -> tuple[Floats, float]:
-    """Return u >= 0 of sum ``mass`` with |x - u words| least, and its half-threshold max of
-    words r.
-    """
+    """Return the best u >= 0 of sum ``mass``, and its half-threshold max of words r."""
     points = mass * words - x
     size = max(float(np.abs(points).max()), 1e-300)
     system = np.vstack([points.T / size, np.ones(len(words))])

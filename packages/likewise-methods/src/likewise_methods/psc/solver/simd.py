@@ -27,9 +27,7 @@ _SCALARS = {
 
 
 class Lanes(types.Type):  # type: ignore[misc]
-    """The numba type of such values: float32, float64, or int32 (only for loading and
-    comparing).
-    """
+    """The numba type of these values: float32, float64, or int32 (to load and compare)."""
 
     def __init__(self, scalar: Any) -> None:
         super().__init__(name=f"lanes({scalar})")

@@ -1,5 +1,4 @@
-"""Code many vectors over one explicit codebook: homotopy, feature-sign search, or near words
-only.
+"""Code many vectors over one codebook: homotopy, feature-sign search, or near words only.
 
 With the Gram matrix precomputed, the first two keep the correlations of all words up to date.
 Without it, the many-query lasso takes over, whose working sets need small Gram blocks only.

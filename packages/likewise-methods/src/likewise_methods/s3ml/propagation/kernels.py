@@ -15,8 +15,7 @@ from likewise_methods.kernels import kernel
 
 @kernel
 def sweep(graph, B, a, F):
-    """Set F_i to (1-a) B_i + a mean of F over the neighbours, row by row; return the largest
-    change.
+    """Set F_i to (1-a) B_i + a mean of F over the neighbours; return the largest change.
 
     New rows are used at once (Gauss-Seidel), which halves the number of sweeps.
     """

@@ -1,5 +1,4 @@
-"""Compute T for theta > 0 and many rows: rows and columns of Pi by local pushes, classes by
-solves.
+"""Compute T for theta > 0 and many rows: local pushes for Pi, solves for classes.
 
 All parts of W add to two sums: d = W 1 and the product X'(W X) (docs/methods/s3ml.md, (15) to
 (17)).  Free rows, those without labels or pairs, meet each other only through Pi, whose rows have
@@ -59,9 +58,7 @@ ROOM = 4_000_000
 
 
 def work_arrays(n: int) -> tuple[Any, ...]:
-    """Return residuals and values, a ring of waiting rows, rows pushed, marks, and links
-    followed.
-    """
+    """Return residuals and values, a ring of waiting rows, rows pushed, marks, links followed."""
     ring = 1 << int(n).bit_length()
     return (
         np.zeros((n, 2)),
@@ -90,9 +87,7 @@ class Pusher:
         return int(self.work[-1][0])
 
     def rows(self, sources: Ints, floors: Floats, what: str, eps: float | None = None) -> Any:
-        """Yield CSR parts (sources, n) of Pi without its diagonal, entries of at least
-        ``floors``.
-        """
+        """Yield CSR parts (sources, n) of Pi off its diagonal, entries of at least ``floors``."""
         n = len(self.graph)
         room = max(ROOM, n)
         columns, values = np.empty(room, np.int32), np.empty(room)

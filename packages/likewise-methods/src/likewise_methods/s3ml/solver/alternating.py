@@ -56,9 +56,7 @@ class Alternating:
         self.best.offer(self.Y, self.U, None)
 
     def _first_step(self) -> float:
-        """Return mu of the start, or of A's inverse, whose determinant is near that of the
-        answer.
-        """
+        """Return mu of the start, or of A's inverse, whose determinant is similar."""
         given = cholesky(self.Y)
         if given is not None and np.count_nonzero(self.Y) > self.problem.m:
             return float(np.exp(2.0 * logdet(given) / self.problem.m))
@@ -105,9 +103,7 @@ def solve_alm(
 
 
 def _smooth_step(C: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
-    """Return M with M - mu M^-1 = C (a quadratic for each eigenvalue), its eigenvalues and
-    vectors.
-    """
+    """Return M with M - mu M^-1 = C (a quadratic per eigenvalue), and its eigenpairs."""
     d, V = la.eigh(C, driver="evd", check_finite=False)
     root = np.sqrt(d * d + 4.0 * mu)
     # For d < 0 the sum cancels; the conjugate form does not.

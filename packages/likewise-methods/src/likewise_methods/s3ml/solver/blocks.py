@@ -35,8 +35,7 @@ def _root(parent, i):  # type: ignore[no-untyped-def]
 
 @kernel
 def _scan(S, l1, parent):  # type: ignore[no-untyped-def]
-    """Join what |S_ij| > l1 connects; return (largest |S_ij - S_ji|, largest |S_ij|, all
-    finite).
+    """Join what |S_ij| > l1 connects; return (largest asymmetry, largest |S_ij|, all finite).
 
     This runs tile by tile, as entries below the diagonal are strided.
     """

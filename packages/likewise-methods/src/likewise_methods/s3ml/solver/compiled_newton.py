@@ -33,8 +33,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @kernel(fastmath=FAST)
 def factorise(B, L):
-    """Write L with B = L L', from the lower triangle of B; return log det B, NaN if not
-    definite.
+    """Write L with B = L L' (lower triangle of B); return log det B, NaN if not definite.
 
     Two rows at a time against four, so that each number read is used twice.
     """
@@ -246,9 +245,7 @@ def _promise(A, M, W, l1, target):
 
 @kernel
 def _bound(A, W, l1, Z, L):
-    """Write Z, W clipped to the box; return the dual value it proves, NaN where it proves
-    nothing.
-    """
+    """Write Z, W clipped to the box; return the dual value it proves, or NaN."""
     m = len(A)
     clip_to_box(W, A, l1, Z)
     for i in range(m):
@@ -291,8 +288,9 @@ def _search(A, l1, value, promised, M, target, trial, L):
 
 @kernel
 def solve_block(A, l1, goal, most, limits, M, Z, wide, narrow, lists, values):
-    """Solve one block; return (F, gap, steps) and write M and Z.  A gap above the goal: not
-    solved.
+    """Solve one block: write M and Z, return (F, gap, steps).
+
+    A gap above the goal means that the block is not solved.
 
     ``limits``: the highest l1 to begin with, over l1, and how many pairs sweeps may visit.
     Scratch: three squares in float64, four in the precision of directions, and for pairs two lists

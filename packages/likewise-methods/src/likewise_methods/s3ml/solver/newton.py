@@ -234,9 +234,7 @@ def solve_path(
 
 
 def falling(problem: Problem) -> Floats:
-    """Return the l1 before the problem's own, the largest first; none where few pairs are above
-    it.
-    """
+    """Return the l1 before the problem's own, largest first; none if few pairs are above it."""
     off = np.abs(problem.S[np.triu_indices(problem.m, 1)])
     first = float(np.quantile(off, 1.0 - SHARE))
     if first <= problem.l1:

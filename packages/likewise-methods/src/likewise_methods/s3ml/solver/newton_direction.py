@@ -1,5 +1,4 @@
-"""The Newton direction of sparse inverse covariance: coordinate descent, then conjugate
-gradients.
+"""The Newton direction: coordinate descent, then conjugate gradients.
 
 Coordinate descent quickly finds which entries are zero and slowly how large the others are: for
 strongly related variables each sweep removes a twentieth of the error.  With zeros and signs fixed,

@@ -93,9 +93,7 @@ def tree(A, l1, M):  # type: ignore[no-untyped-def]
 
 @kernel
 def least_gap(A, W, l1, M):  # type: ignore[no-untyped-def]
-    """Return a lower bound of the gap of M with W clipped to the box (docs/methods/s3ml.md,
-    (22)).
-    """
+    """Return a lower bound of the gap of M with W in the box (docs/methods/s3ml.md, (22))."""
     m = len(A)
     total = 0.0
     for i in range(m):

@@ -1,5 +1,4 @@
-"""Many small blocks in one compiled loop: Newton's method as in ``newton``, without its
-overhead.
+"""Many small blocks in one compiled loop of Newton's method.
 
 A block of a few variables is solved in microseconds; calling LAPACK and allocating arrays for each
 of thousands costs a hundred times that.  Here blocks lie one after another in flat arrays.  Every

@@ -102,9 +102,7 @@ class Dictionary:
             yield self.blocks[h], ids[here] - self.starts[h], here
 
     def tiles(self, part: int = 0, parts: int = 1) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield (number of the first row, rows) as views; every ``parts``-th tile, from ``part``
-        on.
-        """
+        """Yield (number of the first row, rows) of every ``parts``-th tile, as views."""
         number = 0
         for first, block in zip(self.starts, self.blocks, strict=False):
             for start in range(0, len(block), TILE):
@@ -139,9 +137,7 @@ class Dictionary:
         return found
 
     def scan_precisely(self, r: Floats, k: int, nonnegative: bool) -> tuple[Ids, float]:
-        """Return the k columns with the largest float64 correlation, and the largest, for one
-        query.
-        """
+        """Return one query's k largest columns in float64, and the largest correlation."""
         c = np.concatenate([tile.astype(np.float64) @ r for _, tile in self.tiles()]) * self.scale
         c = c if nonnegative else np.abs(c)
         k = min(k, self.n)

@@ -25,8 +25,7 @@ from likewise_methods.siso.solver.homotopy import DONE, STUCK, leave, make_way
 
 @kernel
 def _best_step(x, act, n, s, d, curvature, gamma, nonnegative):  # type: ignore[no-untyped-def]
-    """Return the step t in [0, 1] with the least objective on x + t d, and which i is zero
-    there.
+    """Return the best step t in [0, 1] along d, and which coefficient is zero there.
 
     The slope starts at -curvature, rises by curvature over the unit step, and by 2 gamma |d_i|
     where coefficient i changes its sign.  Non-negative coefficients may not: the first zero is the

@@ -88,8 +88,7 @@ def leave(U, n, z, x, s, act, p):  # type: ignore[no-untyped-def]
 
 @kernel
 def make_way(U, n, x, s, act, u, sign, v):  # type: ignore[no-untyped-def]
-    """Return which column of the support leaves for a dependent one, and the coefficient of
-    that.
+    """Return which column leaves for a dependent one, and the new coefficient.
 
     The column is A_S v with U v = u.  It takes on ``size`` times ``sign`` and the support loses
     ``size sign v``, so the residual does not change.  (-1, 0) if no coefficient reaches zero, which

@@ -332,9 +332,7 @@ class Sizes:
         return sp.csr_array((data, start.indices, start.indptr), shape=start.shape)
 
     def back(self, query: int, one: QueryCode, given: Floats | None) -> QueryCode:
-        """Return the code of the query as given; uncertified where it leaves the range of
-        float64.
-        """
+        """Return the code of the query as given; uncertified beyond the range of float64."""
         exponent = int(self.exponents[query])
         with np.errstate(over="ignore", under="ignore"):
             values = np.ldexp(one.values, exponent)
