@@ -16,7 +16,7 @@ from likewise.errors import CollectionBusy, InvalidInput
 from likewise.tags import bulk as bulk_tagging
 from likewise.tags import calibration as calibrating
 from likewise.tags.calibration import Calibration, fit_isotonic
-from likewise.tags.evidence import Evidence
+from likewise.tags.evidence import Evidence, Reconstruction
 from likewise_methods.siso.annotator import SparseAnnotator
 from likewise_methods.siso.mixed import MixedAnnotator
 from tests.product.collection.tag_cases import (
@@ -294,14 +294,16 @@ def test_a_tag_of_the_linear_machine_alone_shows_the_nearest(
     monkeypatch.setattr(col.tags.suggester, "calibration", lambda *a, **k: curve)
     (made,) = evidence.reconstruct(evidence.rows_of(views_of(col), [image])[1])
     assert "red" in evidence.tags[made.shares[0][0]]
-    real = Evidence._reconstruction
+    real = Evidence.reconstruct
 
-    def only_blue(self: Evidence, ids: object, values: object, scores: dict[str, float]) -> object:
+    def only_blue(self: Evidence, *given: object) -> list[Reconstruction]:
         """As if no red picture had a share."""
-        made = real(self, ids, values, scores)
-        return made._replace(shares=[one for one in made.shares if "red" not in made.tags[one[0]]])
+        return [
+            made._replace(shares=[one for one in made.shares if "red" not in made.tags[one[0]]])
+            for made in real(self, *given)
+        ]
 
-    monkeypatch.setattr(Evidence, "_reconstruction", only_blue)
+    monkeypatch.setattr(Evidence, "reconstruct", only_blue)
     first = next(s for s in col.suggest_tags(image) if s.tag == "red")
     assert [b.weight for b in first.because] == [0.0] * 8
     rows = {i: view_row(col, i) for i in evidence.tags}

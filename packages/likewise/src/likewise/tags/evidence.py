@@ -184,10 +184,15 @@ class Evidence:
         if asked is None:
             return [Reconstruction([], {}, {}) for _ in rows]
         ids, codes, opinions = asked
-        return [
-            self._reconstruction(ids[codes.indices[a:b]], codes.data[a:b], opinion.scores(mix))
-            for a, b, opinion in zip(codes.indptr[:-1], codes.indptr[1:], opinions, strict=True)
-        ]
+        found = []
+        for a, b, opinion in zip(codes.indptr[:-1], codes.indptr[1:], opinions, strict=True):
+            shares = list(
+                zip(ids[codes.indices[a:b]].tolist(), codes.data[a:b].tolist(), strict=True)
+            )
+            shares.sort(key=lambda one: (-one[1], one[0]))
+            tags = {image: self.tags[image] for image, _ in shares}
+            found.append(Reconstruction(shares, tags, opinion.scores(mix)))
+        return found
 
     def opinions(self, rows: Rows, images: Sequence[int] = ()) -> list[Opinion]:
         """Return shares and odds of every tag for each row, without ``images``."""
@@ -214,22 +219,12 @@ class Evidence:
             # A row of zeros has no code, and a solution that stopped early is usable.
             warnings.simplefilter("ignore")
             codes, shares, odds = self._model.opinions(rows, own or None)
-        names = self._model.tags_
         some = np.abs(rows).max(axis=1, initial=0) > 0
-        return (
-            self._model.ids_,
-            codes,
-            [
-                Opinion(names, shares[at], odds[at] if odds is not None and some[at] else None)
-                for at in range(len(rows))
-            ],
-        )
-
-    def _reconstruction(self, ids: Any, values: Any, scores: dict[str, float]) -> Reconstruction:
-        shares = sorted(
-            zip(ids.tolist(), values.tolist(), strict=True), key=lambda one: (-one[1], one[0])
-        )
-        return Reconstruction(shares, {image: self.tags[image] for image, _ in shares}, scores)
+        opinions = [
+            Opinion(self._model.tags_, one, odds[at] if odds is not None and some[at] else None)
+            for at, one in enumerate(shares)
+        ]
+        return self._model.ids_, codes, opinions
 
 
 def rows_of(views: Sequence[DenseView], images: Sequence[int]) -> tuple[list[int], Rows]:
