@@ -16,7 +16,7 @@ from likewise.engines.protocol import Facts, RowKind, Where, plain_rows
 from likewise.errors import InvalidInput
 from likewise_cluster.engines.rows import marks_of
 from likewise_methods.index import InvertedIndex
-from likewise_methods.neighbours.lengths import unit_length
+from likewise_methods.neighbours.scores import unit_length
 from tests.cluster.engines.conftest import Place
 
 WORDS = 500

@@ -13,10 +13,9 @@ import pytest
 from likewise_methods.errors import InvalidInput
 from likewise_methods.index import files
 from likewise_methods.index.blocks import Block
-from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.hashing import xxh64
 from likewise_methods.index.inverted import InvertedIndex
-from likewise_methods.index.layout import HEADER_BYTES, places
+from likewise_methods.index.layout import HEADER_BYTES, DamagedIndex, places
 from tests.methods.index.reference import random_rows
 
 STEP = 1 if "LIKEWISE_TRUST_ROUNDS" in os.environ else 7

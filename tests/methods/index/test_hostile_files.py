@@ -17,15 +17,14 @@ import pytest
 from likewise_methods.errors import InvalidInput
 from likewise_methods.index import files
 from likewise_methods.index.blocks import Block
-from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.hashing import xxh64
 from likewise_methods.index.inverted import InvertedIndex
-from likewise_methods.index.layout import CODE_BITS, CODE_MASK, HEADER_BYTES, places
+from likewise_methods.index.layout import CODE_BITS, CODE_MASK, HEADER_BYTES, DamagedIndex, places
 
 CUT_SHORT = """
 import os, sys
 import numpy as np
-from likewise_methods.index.errors import DamagedIndex
+from likewise_methods.index.layout import DamagedIndex
 from likewise_methods.index.inverted import InvertedIndex
 
 folder, when = sys.argv[1:]

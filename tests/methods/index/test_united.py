@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from likewise_methods.errors import InvalidInput
-from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.index.layout import DamagedIndex
 
 
 def rows(n: int, seed: int) -> sparse.csr_array:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.index.layout import DamagedIndex
 from tests.methods.index.reference import DictIndex, assert_same
 
 SAVED = Path(__file__).with_name("version1")

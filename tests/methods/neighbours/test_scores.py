@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from likewise_methods import kernels as _kernels
-from likewise_methods.neighbours.lengths import unit_length
 from likewise_methods.neighbours.protocol import Metric
-from likewise_methods.neighbours.scores import Flat, row_scores
+from likewise_methods.neighbours.scores import Flat, row_scores, unit_length
 
 METRICS: tuple[Metric, ...] = ("ip", "l2")
 

@@ -21,8 +21,8 @@ from likewise.search.reranker import apply_weights
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.registry import open_spaces
 from likewise_methods import kernels as _kernels
-from likewise_methods.index.few import FewRows
 from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.index.small import SmallIndex
 from tests.product.private import store_of
 
 WIDTH = 30
@@ -95,7 +95,7 @@ def test_both_ways_through_a_life(store: Store, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
     few.update(store)
     same(few, view(True))
-    assert isinstance(few._rows(), FewRows)
+    assert isinstance(few._rows(), SmallIndex)
     # Once kernels are there anyway, an index answers; so it does for whoever asks for it.
     asked_for = view(False)
     assert len(asked_for.index) == len(few)
@@ -115,15 +115,15 @@ def test_somebody_asks_for_the_index_while_rows_come_in(
     view = SparseView(store, open_spaces(store)["mine"])
     put(store, 4, 2)
     asked: list[threading.Thread] = []
-    with_rows = FewRows.with_rows
+    with_rows = SmallIndex.with_rows
 
-    def meanwhile(self: FewRows, X: Any, ids: Any) -> FewRows:
+    def meanwhile(self: SmallIndex, X: Any, ids: Any) -> SmallIndex:
         asked.append(threading.Thread(target=lambda: view.index))
         asked[0].start()
         asked[0].join(0.2)  # it waits for this update; without a lock it would be done
         return with_rows(self, X, ids)
 
-    monkeypatch.setattr(FewRows, "with_rows", meanwhile)
+    monkeypatch.setattr(SmallIndex, "with_rows", meanwhile)
     view.update(store)
     asked[0].join()
     monkeypatch.undo()

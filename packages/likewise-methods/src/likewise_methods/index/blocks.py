@@ -1,12 +1,11 @@
-"""A block in use: its bytes, its views, which of its pictures are dead, and what was checked.
+"""A block in use: its bytes, views, dead pictures, and which parts were checked.
 
-Blocks never change.  Removing pictures makes a new ``Block`` over the same bytes with another
-``dead`` array, so a search that runs meanwhile keeps the state it started with.
+Blocks are immutable.  Removing pictures creates a new ``Block`` over the same bytes with another
+``dead`` array, so that running searches are not affected.
 
-A mapped file must keep its length: touching a page behind its end kills the process (SIGBUS).
-The length is looked at whenever a block is about to be used, so a file cut short earlier is a
-DamagedIndex; one cut short in the very middle of a search cannot be caught.  `files.save` never
-shortens a file, it replaces it, and the old one lives on for those who have it mapped.
+Access to a page after the end of a mapped file kills the process (SIGBUS).  So the file's length is
+checked before each use: a shortened file is a DamagedIndex, unless it is shortened during a search.
+`files.save` replaces files and never shortens them.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ import numpy as np
 
 from likewise_methods.index.building import build_block, unpack_rows
 from likewise_methods.index.checking import check_core, check_rows, rows_sound
-from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.layout import (
     BLOCK_ENTRIES,
     BLOCK_PICTURES,
     GROUP_SHIFT,
     Array,
     Damage,
+    DamagedIndex,
     Sizes,
     Views,
     places,
@@ -41,7 +40,7 @@ _NOBODY_DEAD.flags.writeable = False
 
 
 class _Bytes:
-    """The immutable part, shared by all blocks that differ only in their dead."""
+    """The immutable part, shared by blocks that differ only in their dead pictures."""
 
     def __init__(
         self,
@@ -58,31 +57,30 @@ class _Bytes:
         self.mapped = mapped
         self.id_range: tuple[int, int] | None = None
         self.views = read_views(buffer, sizes)
-        # What was built in this process needs no check.
+        # A block built in this process needs no check.
         self.sound = path is None
         self.checked = np.full(len(self.views.row_sums), path is None, np.uint8)
         self.lock = threading.Lock()
         self.advise_rows("MADV_RANDOM")
 
     def advise_rows(self, advice: str) -> None:
-        """Tell the kernel how the mapped rows are read, where it can be told.
+        """Advise the system that mapped rows are read at random.
 
-        A search reads a few rows here and there.  Without advice each would bring in the 64 KiB
-        around it, so that some hundred searches held all rows of a collection in memory.
+        Without this each row would bring 64 KiB into memory, and some hundred searches all rows.
         """
         if self.mapped is None or not hasattr(mmap, advice):
             return
         _, rows_at, total = places(self.sizes)
-        # The page that lists and rows share stays with the lists.
+        # A page with both lists and rows counts as lists.
         begin = -(-rows_at // mmap.PAGESIZE) * mmap.PAGESIZE
         if begin < total:
-            # Only advice: a file system that wants none is as good.
+            # Advice may fail; nothing depends on it.
             with contextlib.suppress(OSError):
                 self.mapped.madvise(getattr(mmap, advice), begin, total - begin)
 
     @contextlib.contextmanager
     def all_rows(self) -> Iterator[None]:
-        """Every row is read inside of this, in order; afterwards none is held in memory."""
+        """Advise the system to read all rows in order, and to release them afterwards."""
         self.advise_rows("MADV_SEQUENTIAL")
         try:
             yield
@@ -91,11 +89,11 @@ class _Bytes:
             self.advise_rows("MADV_RANDOM")
 
     def release_rows(self) -> None:
-        """Drop the pages of the rows from this process; a clean page may be had again."""
+        """Release the pages of the rows; they are read again when needed."""
         self.advise_rows("MADV_DONTNEED")
 
     def check_length(self) -> None:
-        """Damage where the file is not as long as what was mapped of it."""
+        """Raise Damage if the file is shorter than its mapping."""
         if self.mapped is not None and self.mapped.size() != len(self.buffer):
             raise Damage(f"{self.mapped.size()} bytes; {len(self.buffer)} expected")
 
@@ -128,7 +126,7 @@ class Block:
         dead: Array | None,
         mapped: mmap.mmap | None = None,
     ) -> Block:
-        """A block read from disk; nothing but the header has been looked at."""
+        """Return a block of a mapped file, of which only the header was checked."""
         return cls(_Bytes(sizes, checksum, buffer, path, mapped), dead)
 
     @property
@@ -137,7 +135,7 @@ class Block:
 
     @property
     def path(self) -> Path | None:
-        """Where it is mapped from; None where it was built here."""
+        """The mapped file; None if the block was built in this process."""
         return self._content.path
 
     @property
@@ -150,7 +148,7 @@ class Block:
 
     @property
     def checked(self) -> Array:
-        """One flag per group of rows, set by the kernels that read them."""
+        """One flag per group of rows, set by kernels that checked it."""
         return self._content.checked
 
     @property
@@ -158,7 +156,7 @@ class Block:
         return self.living < self.sizes.pictures
 
     def views(self) -> Views:
-        """The arrays, proved safe on first use; the length of the file is looked at every time."""
+        """Return the arrays; check them at the first use, and the file's length every time."""
         content = self._content
         try:
             content.check_length()
@@ -172,7 +170,7 @@ class Block:
         return content.views
 
     def verify(self) -> None:
-        """Check everything, rows included, again if need be."""
+        """Check everything, also rows."""
         content = self._content
         try:
             content.check_length()
@@ -185,7 +183,7 @@ class Block:
         content.checked[:] = 1
 
     def release_rows(self) -> None:
-        """Let go of the pages of mapped rows; what is read again comes from the file."""
+        """Release the pages of mapped rows."""
         self._content.release_rows()
 
     def damaged_rows(self) -> DamagedIndex:
@@ -195,7 +193,7 @@ class Block:
         return DamagedIndex(str(self._content.path or "index in memory"), found)
 
     def without(self, positions: Array) -> Block:
-        """The same block with these pictures dead."""
+        """Return the block with these pictures marked dead."""
         dead = self.dead.copy()
         dead[positions] = 1
         dead.flags.writeable = False
@@ -204,7 +202,7 @@ class Block:
         return block
 
     def find(self, ids: Array) -> Array:
-        """Position of each id among the living pictures, or -1."""
+        """Return the position of each id among the living pictures, or -1."""
         own = self.views().ids
         if self._order is None:
             self._order = np.argsort(own, kind="stable")
@@ -213,7 +211,7 @@ class Block:
         return np.where((own[position] == ids) & (self.dead[position] == 0), position, -1)
 
     def id_range(self) -> tuple[int, int]:
-        """Smallest and largest id, the dead included; read without checking the block."""
+        """Return smallest and largest id, dead ones included, without checking the block."""
         content = self._content
         if content.id_range is None:
             try:
@@ -229,7 +227,7 @@ class Block:
         return living
 
     def living_rows(self) -> tuple[Array, Array, Array, Array]:
-        """Ids, row lengths, words and values of the living, from checked rows."""
+        """Return ids, row lengths, words and values of the living pictures, checked."""
         views = self.views()
         if not self.checked.all():
             self.verify()
@@ -244,7 +242,7 @@ class Block:
         return self.living_ids(), lengths, words, values
 
     def row_at(self, position: int) -> tuple[Array, Array]:
-        """Words and values of one picture, its group of rows checked first."""
+        """Return words and values of one picture, checked."""
         views = self.views()
         group = position >> GROUP_SHIFT
         if not self.checked[group]:
@@ -256,7 +254,7 @@ class Block:
         return views.rows[2 * first : middle].copy(), views.row_values[middle:end].copy()
 
     def word_counts(self) -> tuple[Array, Array]:
-        """The words that have postings, and how many living pictures have each."""
+        """Return the words with postings, and the number of living pictures with each."""
         views = self.views()
         low = views.low8 if len(views.low8) else views.low16
         bucket = np.repeat(np.arange(len(views.buckets) - 1), np.diff(views.buckets[:, 0]))
@@ -266,12 +264,12 @@ class Block:
         return words, np.concatenate([in_lists, in_columns])
 
     def list_bytes(self) -> int:
-        """Bytes of the index proper: ids, directory, lists and columns."""
+        """Bytes of ids, directory, lists and columns."""
         _, rows_at, _ = places(self.sizes)
         return rows_at - self._row_index_bytes()
 
     def row_bytes(self) -> int:
-        """Bytes of the raw rows with their offsets and checksums."""
+        """Bytes of the rows, their offsets and checksums."""
         _, rows_at, total = places(self.sizes)
         return total - rows_at + self._row_index_bytes()
 
@@ -281,7 +279,7 @@ class Block:
 
 
 def join(blocks: list[Block], width: int, drop: Array | None) -> Block:
-    """One block of all the living pictures of several."""
+    """Join the living pictures of several blocks into one."""
     parts = [block.living_rows() for block in blocks]
     ids, lengths, words, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     ends = np.concatenate([[0], np.cumsum(lengths)])
@@ -289,7 +287,7 @@ def join(blocks: list[Block], width: int, drop: Array | None) -> Block:
 
 
 def cut_blocks(rows: Rows, ids: Array, width: int, drop: Array | None) -> list[Block]:
-    """Blocks of these rows, in order, each as full as the limits allow."""
+    """Build blocks of these rows, in order, each as full as possible."""
     blocks = []
     first = 0
     while first < len(ids):

@@ -1,8 +1,4 @@
-"""From rows to a block: transpose, and code every word's postings in the form that suits it.
-
-Rows arrive as checked CSR arrays (see ``rows``).  The postings of a word are found picture by
-picture, so their picture numbers ascend.
-"""
+"""Build a block from validated CSR rows: transpose, and encode the postings of every word."""
 
 from __future__ import annotations
 
@@ -23,21 +19,20 @@ from likewise_methods.index.layout import (
 )
 from likewise_methods.kernels import kernel
 
-# A word has a column if one picture in so many has it.  A column costs as much time as postings in
-# one picture of sixteen to twenty, and as much space as in one of four: with 16 a search would be a
-# few percent faster, and a posting 5 to 9 % larger.
+# A word has a column if at least one picture in so many has it.  With 16 a search would be a few
+# percent faster, and a posting 5 to 9 % larger.
 _COLUMN_SHARE = 12
 _COLUMN_POSTINGS = 128
 _RARE_POSTINGS = 4 * RARE_LENGTH // 5
 # Words per directory bucket, on average.
 _BUCKET_WORDS = 8
-# Above this many words the vocabulary is ranked by sorting rather than by a table.
+# Above this many words the vocabulary is ranked by sorting, not by a table.
 _DENSE_WORDS = 1 << 24
 
 
 @kernel
 def pack_rows(ends, words, values, rows, row_values):  # type: ignore[no-untyped-def]
-    """Write each row as its words followed by its values (two views of one array)."""
+    """Write each row as its words, then its values (two views of one array)."""
     for d in range(len(ends) - 1):
         first = ends[d]
         n = ends[d + 1] - first
@@ -48,7 +43,7 @@ def pack_rows(ends, words, values, rows, row_values):  # type: ignore[no-untyped
 
 @kernel
 def unpack_rows(ends, rows, row_values, dead, words, values, lengths):  # type: ignore[no-untyped-def]
-    """The opposite, without the dead rows."""
+    """Undo ``pack_rows``, without the dead rows."""
     at = 0
     kept = 0
     for d in range(len(ends) - 1):
@@ -74,7 +69,7 @@ def _sum_groups(ends, rows, sums):  # type: ignore[no-untyped-def]
 
 @kernel
 def _count(ranks, values, count, largest):  # type: ignore[no-untyped-def]
-    """Postings and largest magnitude of every rank; True where some value is negative."""
+    """Compute postings and largest magnitude per rank; return whether a value is negative."""
     negative = False
     for p in range(len(ranks)):
         r = ranks[p]
@@ -87,7 +82,7 @@ def _count(ranks, values, count, largest):  # type: ignore[no-untyped-def]
 
 @kernel
 def _transpose(ends, ranks, values, slot, begin, pictures, impacts):  # type: ignore[no-untyped-def]
-    """Pictures and values of each listed word, one word after the other."""
+    """Compute pictures and values of each listed word, word by word."""
     at = begin.copy()
     for d in range(len(ends) - 1):
         for p in range(ends[d], ends[d + 1]):
@@ -105,7 +100,7 @@ def _fillers(distance):  # type: ignore[no-untyped-def]
 
 @kernel
 def _list_lengths(begin, pictures, is_column, lengths):  # type: ignore[no-untyped-def]
-    """How many uint16 the list of each word takes; 0 where it has a column."""
+    """Compute the uint16 of the list of each word; 0 if it has a column."""
     for e in range(len(lengths)):
         first, last = begin[e], begin[e + 1]
         n = last - first
@@ -123,7 +118,7 @@ def _list_lengths(begin, pictures, is_column, lengths):  # type: ignore[no-untyp
 
 @kernel(inline="always")
 def _code(value, step, zero, squares, d):  # type: ignore[no-untyped-def]
-    """The code of an impact; its bound is added to what its picture has."""
+    """Return the code of an impact; add its bound to its picture."""
     code = min(max(np.int64(np.ceil(value / step - 1e-9)) + zero, 1), CODE_MASK)
     bound = max(abs(code - zero), abs(code - zero - 1)) * step
     squares[d] += bound * bound
@@ -167,7 +162,7 @@ def _write_column(pictures, impacts, step, out, squares):  # type: ignore[no-unt
 
 @kernel
 def _write_postings(begin, pictures, impacts, step, zero, lengths, codes, columns, n):  # type: ignore[no-untyped-def]
-    """All lists and columns; the largest norm of a row of bounds over the one and the other."""
+    """Write all lists and columns; return the largest norm of a row of bounds over each."""
     in_lists = np.zeros(n)
     in_columns = np.zeros(n)
     at = 0
@@ -186,7 +181,7 @@ def _write_postings(begin, pictures, impacts, step, zero, lengths, codes, column
 
 
 def _rank_words(words: Array, width: int) -> tuple[Array, Array]:
-    """The distinct words (or simply all), and for each entry the rank of its word among them."""
+    """Return the distinct words (or all), and the rank of each entry's word among them."""
     if width <= _DENSE_WORDS:
         return np.arange(width, dtype=np.uint32), words
     distinct = np.unique(words)
@@ -194,12 +189,12 @@ def _rank_words(words: Array, width: int) -> tuple[Array, Array]:
 
 
 def _choose_scales(largest: Array, top: int) -> tuple[float, Array]:
-    """The coarsest step ``base``; a word's own is ``base * 2**(-scale / 8)``, codes reach top."""
+    """Choose the step of each word, ``base * 2**(-scale / 8)``, so that codes reach top."""
     peaks = largest.astype(np.float64)
     highest = max(float(peaks.max(initial=0.0)), 1e-37)
     base = highest / top * (1 + 1e-12)
     scale = np.clip(np.floor(8 * np.log2(highest / peaks)), 0, 255)
-    # Where log2 rounded the wrong way a code would be clipped: one step coarser there.
+    # If log2 was rounded the wrong way, a code would be clipped: use a coarser step.
     clipped = base * np.exp2(scale / -8.0) * top < peaks
     return base, (scale - (clipped & (scale > 0))).astype(np.uint8)
 
@@ -207,9 +202,9 @@ def _choose_scales(largest: Array, top: int) -> tuple[float, Array]:
 def build_block(
     ids: Array, ends: Array, words: Array, values: Array, width: int, drop: Array | None
 ) -> tuple[Sizes, int, Array]:
-    """The block of these rows: its sizes, its checksum and its bytes.
+    """Build a block from rows; return its sizes, checksum and bytes.
 
-    ``drop`` is a boolean array over words; their postings are left out (they stay in the rows).
+    ``drop`` is a boolean array over words whose postings are left out; the rows keep them.
     """
     n = len(ids)
     vocabulary, ranks = _rank_words(words, width)
@@ -232,7 +227,7 @@ def build_block(
 
     zero = 8 if negative else 0
     base, scale = _choose_scales(largest, CODE_MASK - zero)
-    # A column has no code for a picture that lacks the word, unless nothing is below zero.
+    # A column needs a code for a picture without the word, unless no value is negative.
     is_column = (count * _COLUMN_SHARE >= n) & (count >= _COLUMN_POSTINGS) & (zero == 0)
     lengths = np.empty(len(found), np.int64)
     _list_lengths(begin, pictures, is_column, lengths)

@@ -1,8 +1,4 @@
-"""Is a block fit for the kernels?  Every index a kernel follows is proved in range here.
-
-The checksum says that the bytes are those written; the structure check says that following them
-stays inside the arrays, whoever wrote them.
-"""
+"""Check a block before kernels use it: its checksum, and that every index is in range."""
 
 from __future__ import annotations
 
@@ -49,7 +45,7 @@ def _check_directory(v, words, codes):  # type: ignore[no-untyped-def]
 
 @kernel
 def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
-    """Pictures of a list ascend and exist; call after the directory is proved."""
+    """Check that the pictures of a list ascend and exist; needs a checked directory."""
     first = np.int64(0)
     for e in range(len(v.lengths)):
         length = np.int64(v.lengths[e]) + 1
@@ -68,7 +64,7 @@ def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
             before = np.int64(-1)
             for i in range(length):
                 last += np.int64(its_codes[i] >> CODE_BITS)
-                # An entry without a code is only a part of a long way.
+                # An entry without a code is part of a long distance.
                 if its_codes[i] & CODE_MASK:
                     good = bool(good and last > before)
                     before = last
@@ -79,7 +75,7 @@ def _check_lists(v, pictures):  # type: ignore[no-untyped-def]
 
 @kernel
 def rows_sound(v, group):  # type: ignore[no-untyped-def]
-    """Does this group of rows carry its checksum, and hold ascending words below the width?"""
+    """Return whether a group of rows has its checksum and ascending words below the width."""
     first = group << v.group_shift
     last = min(first + (1 << v.group_shift), len(v.ids))
     if xxh64(v.rows, 2 * v.row_ends[first], 2 * v.row_ends[last]) != v.row_sums[group]:
@@ -105,12 +101,12 @@ def _check_all_rows(v):  # type: ignore[no-untyped-def]
 
 
 def check_core(buffer: Array, s: Sizes, v: Views, checksum: int) -> None:
-    """Everything but the rows themselves, or Damage."""
+    """Check everything except rows; raise Damage."""
     _, rows_at, _ = places(s)
     if int(xxh64(buffer.view("<u4"), HEADER_BYTES // 4, rows_at // 4)) != checksum:
         raise Damage("its checksum does not fit its content")
     ends = v.row_ends
-    # Compared, not subtracted: a difference of wild offsets wraps around.
+    # Compared, not subtracted: differences of arbitrary offsets may wrap around.
     sound = (
         ends[0] == 0
         and ends[-1] == s.entries
@@ -126,7 +122,7 @@ def check_core(buffer: Array, s: Sizes, v: Views, checksum: int) -> None:
 
 
 def check_rows(v: Any) -> None:
-    """Every row of some views, or Damage."""
+    """Check every row; raise Damage."""
     group = int(_check_all_rows(v))
     if group >= 0:
         raise Damage(f"the checksum of its rows from {group << v.group_shift} on does not fit")

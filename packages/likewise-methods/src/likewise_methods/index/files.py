@@ -1,9 +1,9 @@
-"""A saved index: a folder of immutable block files and one manifest that names them.
+"""A saved index: a folder of immutable block files and one manifest that lists them.
 
-Blocks are named by their checksum, so a second save writes only what is new.  The manifest is
-replaced by rename after everything it names has reached the disk: a crash leaves the old index.
-It carries a copy of each block's header, so headers are as well guarded as the manifest itself.
-Any number of processes may open a folder while one saves to it; two must not save at once.
+Blocks are named by their checksum, so a second save writes only new ones.  The manifest is replaced
+by rename after all its blocks were synced: a crash leaves the old index.  It has a copy of each
+block's header, which its checksum covers.  Any number of processes may open a folder while one
+saves to it; two must not save at once.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from likewise_methods.durable_files import sync_folder, write_whole
 from likewise_methods.errors import InvalidInput
 from likewise_methods.index import version1
 from likewise_methods.index.blocks import Block
-from likewise_methods.index.errors import DamagedIndex
 from likewise_methods.index.layout import (
     HEADER_BYTES,
     Array,
     Damage,
+    DamagedIndex,
     Sizes,
     header_version,
     pack_header,
@@ -40,22 +40,22 @@ MANIFEST = "manifest.lwx"
 _SUFFIX = ".lwb"
 _MAGIC = b"LWINDEX\x00"
 _VERSION = 2
-# The first release's said whether impacts were float32 or uint8, and is read all the same.
+# Version 1 is the format of the first release.
 _READ = (1, _VERSION)
 # magic, version, length of the JSON part, length of the file, digest of all that follows
 _HEAD = struct.Struct("<8sIIQ16s")
 _MOST_WORDS = 1 << 32
 _MOST_IDS = 1 << 63
-# What save writes, and so may sweep: blocks, and what is not finished yet ("NAME.PID.new").
+# Files that save writes and may remove: blocks, and unfinished files ("NAME.PID.new").
 _BLOCK_NAME = re.compile(r"[0-9a-f]{24}\.lwb")
 _UNFINISHED = re.compile(r"(?:[0-9a-f]{24}\.lwb|manifest\.lwx)(?:\.(\d+))?\.new")
 _STALE_SECONDS = 24 * 3600
-# How often open looks again while somebody else replaces the manifest under it.
+# Retries of open while another process replaces the manifest.
 _LOOKS = 20
 
 
 class State(NamedTuple):
-    """What an index is, apart from its machinery."""
+    """The content of an index."""
 
     blocks: tuple[Block, ...]
     width: int
@@ -64,7 +64,7 @@ class State(NamedTuple):
 
 
 def _write(path: Path, *parts: bytes | memoryview) -> None:
-    """A file of the folder, whole; its name is synced with the others."""
+    """Write a file of the folder; the folder is synced later."""
     new = f"{path.name}.{os.getpid()}.new"
     write_whole(path, *parts, unfinished=new, sync_name=False)
 
@@ -85,7 +85,7 @@ def save(folder: Path, state: State) -> None:
     names = [_block_name(block) for block in state.blocks]
     for name, block in zip(names, state.blocks, strict=True):
         path = folder / name
-        # A file of that name and size may be damaged: trust it only if it is the one in use.
+        # An existing file may be damaged: keep it only if it is the mapped one.
         if not (block.path is not None and block.path == path.resolve() and path.exists()):
             _write(path, block.buffer.data)
     described = []
@@ -118,11 +118,11 @@ def _is_ours(name: str) -> bool:
 
 
 def _sweep(folder: Path, names: set[str]) -> None:
-    """Remove blocks no longer named, and what a crash left; nothing that save did not write."""
+    """Remove blocks that are not listed and unfinished files; nothing else."""
     for path in folder.iterdir():
         unfinished = _UNFINISHED.fullmatch(path.name)
         if unfinished and unfinished[1] not in (None, str(os.getpid())):
-            # Another process may be writing it just now.
+            # Another process may be writing it.
             try:
                 gone = time.time() - path.stat().st_mtime > _STALE_SECONDS
             except FileNotFoundError:
@@ -143,7 +143,7 @@ def _manifest_bytes(path: Path) -> bytes:
 
 
 def is_current(folder: Path) -> bool:
-    """Whether a saved index is of today's format, by a few bytes; one that cannot be read is."""
+    """Return whether a saved index has the current format; True if it cannot be read."""
     try:
         with open(folder / MANIFEST, "rb") as file:
             head = file.read(_HEAD.size)
@@ -175,13 +175,13 @@ def _read_manifest(path: Path, data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _map(path: Path, header: bytes, length: int) -> mmap.mmap:
-    """The bytes of a file that begins with this header and is as long, or Damage."""
+    """Map a file with this header and length; raise Damage if it differs."""
     try:
         with open(path, "rb") as file:
             found = os.fstat(file.fileno()).st_size
             if found != length:
                 raise Damage(f"{found} bytes; {length} expected")
-            # Read, not mapped: the first touch of a mapping may bring in megabytes.
+            # Read, not mapped: the first access to a mapping may read megabytes.
             if file.read(HEADER_BYTES) != header:
                 raise Damage("its header is not the one the manifest names")
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -192,7 +192,7 @@ def _map(path: Path, header: bytes, length: int) -> mmap.mmap:
 
 
 def _read_block(path: Path, header: bytes, bits: bytes) -> Block:
-    """A block; ``bits`` mark those of its pictures that are dead."""
+    """Open a block; ``bits`` mark its dead pictures."""
     old = header_version(header) == version1.VERSION
     sizes: Sizes | version1.Sizes
     sizes, checksum = version1.unpack_header(header) if old else unpack_header(header)
@@ -260,7 +260,7 @@ def _open_once(folder: Path, data: bytes) -> State:
 
 
 def open_folder(folder: Path) -> State:
-    """Map every block; only manifest, sizes and headers are read."""
+    """Open an index: map every block, read manifest and headers."""
     if not folder.is_dir():
         raise DamagedIndex(str(folder), "there is no such folder")
     data = _manifest_bytes(folder / MANIFEST)
@@ -268,7 +268,7 @@ def open_folder(folder: Path) -> State:
         try:
             return _open_once(folder, data)
         except DamagedIndex:
-            # Another process may have saved, and swept, after we read the manifest.
+            # Another process may have saved after we read the manifest.
             now = _manifest_bytes(folder / MANIFEST)
             if now == data:
                 raise

@@ -1,7 +1,6 @@
-"""XXH64, the checksum of block files, as a kernel.
+"""XXH64, the checksum of block files, as a kernel for whole 32-bit words.
 
-The standard algorithm, restricted to what a block needs: lengths that are whole 32-bit words.
-It runs at memory speed, so checking a block when it is first touched costs milliseconds.
+It runs at memory speed, so checking a block at its first use takes milliseconds.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def _pair(words, i):  # type: ignore[no-untyped-def]
 
 @kernel
 def xxh64(words, low, high):  # type: ignore[no-untyped-def]
-    """XXH64 (seed 0) of the bytes of ``words[low:high]``, an array of uint32."""
+    """Return the XXH64 (seed 0) of ``words[low:high]``, an array of uint32."""
     i = low
     if high - low >= 8:
         a = _P1 + _P2

@@ -1,7 +1,7 @@
-"""InvertedIndex: exact top-k over sparse vectors, with weights that may change at every search.
+"""InvertedIndex: exact top-k search over sparse vectors with weights given per search.
 
-The index is a tuple of immutable blocks (see ``layout``).  Writers replace the tuple, searches
-take the one they find, so searches need no lock and may run in any number of threads.
+The index is a tuple of immutable blocks (see ``layout``).  Writers replace the tuple, so searches
+need no lock and can run in any number of threads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from likewise_methods.validation import whole
 
 
 class IndexStats(NamedTuple):
-    """Counts and bytes: ``list_bytes`` is the index proper, ``row_bytes`` the raw rows."""
+    """Counts and bytes: ``list_bytes`` of postings and directory, ``row_bytes`` of rows."""
 
     pictures: int
     blocks: int
@@ -37,7 +37,7 @@ class IndexStats(NamedTuple):
 
 
 class InvertedIndex:
-    """Exact top-k retrieval over sparse vectors, with weights that may change at every search.
+    """Exact top-k search over sparse vectors, with weights given per search.
 
     The score of a picture is the sum of ``query * weight * value`` over its words, computed in
     float64 in ascending order of words and rounded once to float32.  The ranking is total: a
@@ -46,9 +46,9 @@ class InvertedIndex:
 
     See Also
     --------
-    likewise_methods.coding.BagOfWords : makes rows of words.
-    likewise_methods.solis.SOLIS : learns weights, most of them zero.
-    likewise_methods.neighbours.Exact : dense rows.
+    likewise_methods.coding.BagOfWords : computes rows.
+    likewise_methods.solis.SOLIS : learns weights.
+    likewise_methods.neighbours.Exact : searches dense rows.
 
     References
     ----------
@@ -75,12 +75,12 @@ class InvertedIndex:
 
     @classmethod
     def build(cls, X: Any, ids: Any = None) -> InvertedIndex:
-        """An index of the rows of X.
+        """Build an index of the rows of X.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, words)
-            Rows of pictures.
+            One row per picture.
         ids : sequence of n ints, optional
             0, 1, 2 and so on by default.
 
@@ -94,16 +94,16 @@ class InvertedIndex:
 
     @classmethod
     def open(cls, path: str | Path) -> InvertedIndex:
-        """Map a saved index; blocks are checked when first touched, all at once by `verify`."""
+        """Open a saved index; each block is checked at its first use, all by `verify`."""
         index = cls()
         index._state = files.open_folder(Path(path))
         return index
 
     @classmethod
     def union(cls, indexes: Sequence[InvertedIndex]) -> InvertedIndex:
-        """One index over the pictures of several, whose ids must differ; nothing is copied.
+        """Return one index over the pictures of several, whose ids must differ, without copying.
 
-        Blocks are shared and immutable: changing the union leaves its parts as they are.
+        Changes of the union do not affect its parts.
         """
         states = [index._state for index in indexes if len(index._state.blocks)]
         _refuse_shared(states)
@@ -118,12 +118,12 @@ class InvertedIndex:
         return made
 
     def save(self, path: str | Path) -> None:
-        """Write the index to the folder ``path``; a crash leaves what was there before."""
+        """Write the index to the folder ``path``; a crash leaves the old index."""
         with self._lock:
             files.save(Path(path), self._state)
 
     def verify(self) -> None:
-        """Check every byte of every block; raises DamagedIndex."""
+        """Check every byte of every block; raise DamagedIndex if one is wrong."""
         for block in self._state.blocks:
             block.verify()
 
@@ -134,16 +134,16 @@ class InvertedIndex:
 
     @property
     def width(self) -> int:
-        """Number of words: columns of the widest X so far."""
+        """Number of words: the columns of the widest X so far."""
         return self._state.width
 
     @property
     def ids(self) -> Array:
-        """The ids of all pictures, ascending; the columns of `scores` are in this order."""
+        """Ids of all pictures, ascending; the order of the columns of `scores`."""
         return np.sort(_living_ids(self._state.blocks))
 
     def contains(self, ids: Any) -> Array:
-        """Whether each id is in the index."""
+        """Return whether each id is in the index."""
         names = id_vector(ids, None)
         found = np.zeros(len(names), bool)
         for block in self._state.blocks:
@@ -151,7 +151,7 @@ class InvertedIndex:
         return found
 
     def rows(self, ids: Any) -> sparse.csr_array:
-        """The rows of these pictures as they were added (float32), in the order of ``ids``."""
+        """Return the rows (float32) of these ids, in their order."""
         names = id_vector(ids, None)
         blocks = self._state.blocks
         found: list[tuple[Array, Array]] = []
@@ -179,7 +179,7 @@ class InvertedIndex:
         )
 
     def frequencies(self) -> Array:
-        """In how many pictures every word is, int64; those that `compact` dropped are in none."""
+        """Return the number of pictures with each word, int64; 0 for dropped words."""
         total = np.zeros(self._state.width, np.int64)
         for block in self._state.blocks:
             words, counts = block.word_counts()
@@ -194,9 +194,9 @@ class InvertedIndex:
         Parameters
         ----------
         X : array or sparse matrix of shape (n, words)
-            Rows of pictures; they may be wider than those before.
+            One row per picture; may be wider than earlier ones.
         ids : sequence of n ints, optional
-            By default from one past the largest id ever used.
+            By default ascending from one above the largest id ever used.
         """
         rows = picture_rows(X)
         n = len(rows.ends) - 1
@@ -218,12 +218,12 @@ class InvertedIndex:
             self._state = state._replace(blocks=_tidy([*state.blocks, *fresh], state))
 
     def remove(self, ids: Any) -> None:
-        """Remove pictures; their postings go at the next `compact` or `merge`.
+        """Remove pictures; `compact` or `merge` removes their postings.
 
         Parameters
         ----------
         ids : sequence of int
-            Pictures that are there.
+            Pictures in the index.
         """
         names = np.unique(id_vector(ids, None))
         with self._lock:
@@ -246,14 +246,14 @@ class InvertedIndex:
     def compact(self, weights: Any = None) -> None:
         """Drop the postings of removed pictures and of words whose weight is zero.
 
-        The raw rows are kept either way, so a dropped word may return: a search that weights it is
-        answered from the rows, correctly but slowly (a scan), until `compact` is called with the
-        new weights.  Words dropped stay dropped for pictures added later.
+        Rows are kept.  A search with a weight for a dropped word scans the rows, which is correct
+        but slow, until `compact` is called with the new weights.  Words dropped stay dropped for
+        pictures added later.
 
         Parameters
         ----------
         weights : array of shape (words,), optional
-            Without weights every word has its postings again.
+            Without weights every word gets its postings back.
         """
         with self._lock:
             state = self._state
@@ -262,7 +262,7 @@ class InvertedIndex:
             self._state = state._replace(blocks=blocks, drop=drop)
 
     def merge(self, *others: InvertedIndex) -> None:
-        """Take in the pictures of other indexes, and join small blocks into full ones."""
+        """Add the pictures of other indexes, and join small blocks into full ones."""
         with self._lock:
             state = self._state
             blocks = list(state.blocks)
@@ -278,26 +278,24 @@ class InvertedIndex:
     # -- search -----------------------------------------------------------------------------
 
     def search(self, Q: Any, k: int, weights: Any = None) -> tuple[Array, Array]:
-        """The k best pictures of every query.
+        """Return the k best pictures of every query.
 
         Parameters
         ----------
         Q : array or sparse matrix of shape (queries, words)
             Queries.
         k : int
-            Pictures wanted.
+            Number of pictures.
         weights : array of shape (words,), optional
-            One per column of Q, any sign, folded into the queries; zeros drop words.  Only the
-            weights of words that occur in Q are looked at: one of them that is not finite is
-            refused, while NaN or inf under a word nobody asks for goes unnoticed (to inspect a
-            million weights takes 0.16 ms, some 3 % of a search).
+            One per column of Q, any sign; they multiply the queries.  Only weights of words in Q
+            are used and checked to be finite.
 
         Returns
         -------
         ids : int64 array of shape (queries, k)
-            Best first; -1 where k exceeds the collection.
+            Best first; -1 if there are fewer pictures than k.
         scores : float32 array of shape (queries, k)
-            Their scores; -inf there.
+            Their scores; -inf for id -1.
         """
         rows = query_rows(Q, weights)
         k = whole(k, "k")
@@ -323,7 +321,7 @@ class InvertedIndex:
         return ids, scores
 
     def scores(self, Q: Any, weights: Any = None) -> Array:
-        """The score of every picture for every query.
+        """Return the score of every picture for every query.
 
         Parameters
         ----------
@@ -360,7 +358,7 @@ class InvertedIndex:
         return out
 
     def _current_table(self) -> Table:
-        """The blocks as one search takes them; each is looked at for being whole every time."""
+        """Return the table of blocks for a search, after checking the length of each file."""
         blocks = self._state.blocks
         table = self._table
         if table is None or table.of is not blocks:
@@ -371,7 +369,7 @@ class InvertedIndex:
         return table
 
     def _take_scratch(self) -> Scratch:
-        """Working memory nobody else uses; taking and giving back are atomic."""
+        """Return working memory that no other thread uses."""
         try:
             return self._scratches.pop()
         except IndexError:
@@ -392,11 +390,10 @@ def _refuse_known(blocks: Iterable[Block], names: Array) -> None:
 
 
 def _refuse_shared(states: list[files.State]) -> None:
-    """InvalidInput where two of these share a picture.
+    """Raise InvalidInput if two of these share a picture.
 
-    Blocks are looked into only where their ids run through one another, and then the smaller one's
-    ids are looked up in the larger: opened blocks stay unread, and a few fresh pictures cost
-    little beside a million.
+    Only blocks with overlapping ranges of ids are read; the smaller one's ids are looked up in the
+    larger.
     """
     blocks = [(s, *b.id_range(), b) for s, state in enumerate(states) for b in state.blocks]
     blocks.sort(key=lambda item: item[1])
@@ -423,7 +420,7 @@ def _fits(blocks: list[Block]) -> bool:
 
 
 def _tidy(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
-    """Join the newest blocks while the last but one is hardly larger: log2(n) blocks at most."""
+    """Join the newest blocks while the one before is not much larger: at most log2(n) blocks."""
     group = [blocks.pop()] if blocks else []
     while blocks and blocks[-1].living <= 2 * sum(b.living for b in group):
         if not _fits([blocks[-1], *group]):
@@ -435,7 +432,7 @@ def _tidy(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
 
 
 def _pack(blocks: list[Block], state: files.State) -> tuple[Block, ...]:
-    """Fill blocks in order; those that are full and of the right kind stay as they are."""
+    """Fill blocks in order; full ones are not changed."""
     out: list[Block] = []
     group: list[Block] = []
 

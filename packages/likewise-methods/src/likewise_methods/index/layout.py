@@ -1,22 +1,21 @@
-"""The bytes of a block: one layout, used in memory and on disk alike.
+"""The byte layout of a block, in memory and on disk.
 
-A block holds up to 65,536 pictures twice: as *rows* (the raw vectors) and as *postings* (word by
-word).  Both are views into one buffer, so saving is writing the buffer and opening is mapping it.
-Section offsets follow from the sizes in the header; nothing in a file is a pointer.
+A block holds up to 65,536 pictures twice: as *rows* (the vectors) and as *postings* (by word).
+Both are views into one buffer, so saving writes the buffer and opening maps it.  Section offsets
+follow from the sizes in the header.
 
 Postings only nominate pictures, so an impact is a code c of four bits: it is at most
-``(c - zero) * step`` and above ``(c - 1 - zero) * step``, step being its word's; code 0 is no
-posting.  They come in three forms:
+``(c - zero) * step`` and above ``(c - 1 - zero) * step`` with the step of its word; code 0 is no
+posting.  Postings have three forms:
 
-- A *list* is a run of uint16, twelve bits of distance to the picture before and four of code.  A
-  distance beyond 4,095 is made of several, with code 0.
-- A *rare* list, of 32 postings at most, would be mostly such fillers: it is its picture numbers,
-  then its codes, four to a uint16.
-- A *column*, of a word that one picture in twelve or more has, is the codes of all pictures, two to
-  a byte: byte i holds picture i and picture ``half + i``, so that it is added by vector code.
+- A *list* is a run of uint16: twelve bits of distance to the picture before, four bits of code.  A
+  distance above 4,095 takes several, with code 0.
+- A *rare* list of up to 32 postings is its picture numbers, then its codes, four per uint16.
+- A *column*, for a word in at least one picture of twelve, is the codes of all pictures, two per
+  byte: byte i holds pictures i and ``half + i``, which allows vector code.
 
-The directory says which words have lists, and how long they are; words are cut into buckets of
-consecutive numbers so that it takes four to five bytes a word.
+The directory has the words with lists and their lengths, in buckets of consecutive words, in four
+to five bytes per word.
 """
 
 from __future__ import annotations
@@ -27,16 +26,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from likewise_methods.errors import LikewiseError
+
 MAGIC = b"LWBLOCK\x00"
 VERSION = 2
 HEADER_BYTES = 256
 BLOCK_PICTURES = 65_536
-# The uint16 of lists, of which a posting takes two at most, are counted in uint32.
+# A posting takes at most two uint16 of a list; they are counted in uint32.
 BLOCK_ENTRIES = 1 << 30
 # Rows are checksummed in groups of this many pictures (a shift): few are read at a time, and the
 # rest of a group is read only to be checked.
 GROUP_SHIFT = 3
-# Lists of so many uint16 at most are rare ones: 32 postings.
+# Rare lists have at most so many uint16: 32 postings.
 RARE_LENGTH = 40
 FARTHEST = 4095
 CODE_BITS = 4
@@ -50,7 +51,7 @@ _HEADER = struct.Struct("<8sII10QdddQ")
 
 
 class Sizes(NamedTuple):
-    """What the header says; every section length follows from it."""
+    """The header; every section length follows from it."""
 
     pictures: int
     width: int  # one more than the largest word the index may hold
@@ -76,7 +77,7 @@ class Sizes(NamedTuple):
 
 
 class Views(NamedTuple):
-    """The arrays of a block, as kernels take them."""
+    """The arrays of a block, for kernels."""
 
     ids: Array  # int64 (pictures)
     row_ends: Array  # int64 (pictures + 1): entries before each row
@@ -102,12 +103,24 @@ class Views(NamedTuple):
     column_norm: float
 
 
+class DamagedIndex(LikewiseError):
+    """A saved index was altered: ``path`` names the file, ``found`` the fault."""
+
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(path, found)
+        self.path = path
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.found}; restore it from a copy, or build the index again"
+
+
 class Damage(Exception):
-    """The bytes contradict themselves; the message says how.  Files turn it into DamagedIndex."""
+    """The bytes are inconsistent; ``files`` turns this into DamagedIndex."""
 
 
 def _sections(s: Sizes) -> list[tuple[str, str, int]]:
-    """Name, type and length of every section, in file order."""
+    """Return name, type and length of every section, in file order."""
     groups = (s.pictures + (1 << GROUP_SHIFT) - 1) >> GROUP_SHIFT
     return [
         ("ids", "<i8", s.pictures),
@@ -130,7 +143,7 @@ def _sections(s: Sizes) -> list[tuple[str, str, int]]:
 def place_sections(
     sections: list[tuple[str, str, int]],
 ) -> tuple[dict[str, tuple[int, str, int]], int, int]:
-    """Offset, type and length of each section; where the rows begin; the length of the block."""
+    """Return offset, type and length of the sections, where rows start, and the block length."""
     out: dict[str, tuple[int, str, int]] = {}
     at = HEADER_BYTES
     rows_at = at
@@ -143,7 +156,7 @@ def place_sections(
 
 
 def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
-    """Where the sections of a block of these sizes are, as of ``place_sections``."""
+    """Return ``place_sections`` of a block of these sizes."""
     return place_sections(_sections(s))
 
 
@@ -152,7 +165,7 @@ def pack_header(s: Sizes, checksum: int) -> bytes:
 
 
 def header_version(data: bytes) -> int:
-    """The format of a block, or Damage where it is none."""
+    """Return the format version of a block; raise Damage if it is no block."""
     if len(data) < HEADER_BYTES:
         raise Damage(f"{len(data)} bytes; a block has at least {HEADER_BYTES}")
     if data[:8] != MAGIC:
@@ -161,7 +174,7 @@ def header_version(data: bytes) -> int:
 
 
 def unpack_header(data: bytes) -> tuple[Sizes, int]:
-    """The sizes and the core's checksum, or Damage.  Sizes are bounded before they are used."""
+    """Return the sizes and the checksum of the core; raise Damage if a size is out of bounds."""
     version = header_version(data)
     if version != VERSION:
         raise Damage(f"format version {version}; this release reads {VERSION} and 1")
@@ -187,7 +200,7 @@ def unpack_header(data: bytes) -> tuple[Sizes, int]:
 
 
 def read_views(buffer: Array, s: Sizes) -> Views:
-    """Views into a buffer of uint8 whose length is that of ``places``; all read-only."""
+    """Return read-only views into a buffer of the length that ``places`` gives."""
     where, _, _ = places(s)
 
     def section(name: str, kind: str | None = None) -> Array:

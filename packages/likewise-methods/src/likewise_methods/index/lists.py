@@ -1,8 +1,6 @@
-"""Reading postings: add a list or a column to integer accumulators, or say whose they are.
+"""Read postings: add the bounds of a list or a column to int16 sums, or list its pictures.
 
-Accumulators are int16 so that those of a block stay in the nearer caches and a vector register
-holds many.  What is added is an upper bound of ``query * impact`` in units that the caller has
-chosen so that nothing overflows (see ``scoring``).
+The units of the sums are chosen so that nothing overflows (see ``scoring``).
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ _MASK = np.uint64(CODE_MASK)
 
 @kernel(inline="always")
 def _rare_code(codes, n, i):  # type: ignore[no-untyped-def]
-    """Code i of a rare list of n postings."""
+    """Return code i of a rare list of n postings."""
     return (np.uint64(codes[n + (i >> 2)]) >> (_BITS * np.uint64(i & 3))) & _MASK
 
 
@@ -51,10 +49,9 @@ def add_list(codes, table, sums):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_column(column, factor, sums):  # type: ignore[no-untyped-def]
-    """Add ``factor * code`` to the sum of every picture; where the factor is negative, a code less
-    one, as the impact may be that small.
+    """Add ``factor * code`` to the sum of every picture, for a negative factor ``code - 1``.
 
-    Plain loops over whole arrays, which compile to vector code for any processor.
+    The plain loops over whole arrays compile to vector code.
     """
     half = len(column)
     low = sums[:half]
@@ -115,7 +112,7 @@ def _second(byte):  # type: ignore[no-untyped-def]
 
 @kernel
 def pictures_of(codes, out):  # type: ignore[no-untyped-def]
-    """The pictures of a list, into ``out``; how many."""
+    """Write the pictures of a list to ``out``; return their number."""
     if len(codes) <= RARE_LENGTH:
         n = 4 * len(codes) // 5
         out[:n] = codes[:n]
@@ -132,7 +129,7 @@ def pictures_of(codes, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def count_living(v, dead, in_lists, in_columns):  # type: ignore[no-untyped-def]
-    """How many living pictures each word of a list, or of a column, is in."""
+    """Count the living pictures with each word of a list or a column."""
     pictures = np.empty(len(v.ids), np.int64)
     first = np.int64(0)
     for e in range(len(v.lengths)):

@@ -1,8 +1,4 @@
-"""The door for vectors: whatever a caller brings becomes checked CSR arrays, or an InvalidInput.
-
-Duplicates are summed, explicit zeros leave, words ascend within a row, every number is finite.
-Kernels trust what comes out of here.
-"""
+"""Validate rows, queries, weights and ids for the kernels of the index."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ MAX_WIDTH = 1 << 32
 
 @kernel
 def query_unit(values):  # type: ignore[no-untyped-def]
-    """A power of two just above the largest magnitude of a query (1 for an empty one)."""
+    """Return a power of two just above the largest magnitude of a query (1 if it is empty)."""
     peak = 0.0
     for value in values:
         peak = max(peak, abs(value))
@@ -35,7 +31,7 @@ def _canonical(X: Any, name: str, dtype: Any) -> Rows:
 
 
 def picture_rows(X: Any) -> Rows:
-    """Vectors to be stored, as float32."""
+    """Return rows to store, as canonical float32 CSR arrays."""
     with np.errstate(over="ignore"):
         rows = _canonical(X, "X", np.float32)
     if not np.isfinite(rows.values).all():
@@ -44,7 +40,7 @@ def picture_rows(X: Any) -> Rows:
 
 
 def query_rows(Q: Any, weights: Any) -> Rows:
-    """Queries with the weights folded in, as float64; words of weight zero are gone."""
+    """Return queries times weights, as canonical float64 CSR arrays without zeros."""
     rows = _canonical(Q, "Q", np.float64)
     if weights is not None:
         factor = weight_vector(weights, rows.width, rows.words)
@@ -58,7 +54,7 @@ def query_rows(Q: Any, weights: Any) -> Rows:
 
 
 def weight_vector(weights: Any, width: int, words: Array | None = None) -> Array:
-    """The weights of these words (of all by default); what is not asked for is not looked at."""
+    """Return the weights of these words, or of all; others are not checked."""
     found = vector(weights, "weights", width, "one per word")
     if words is not None:
         found = found[words]
@@ -68,7 +64,7 @@ def weight_vector(weights: Any, width: int, words: Array | None = None) -> Array
 
 
 def id_vector(ids: Any, n: int | None) -> Array:
-    """Picture ids as int64; ``n`` of them, all different, where n is given."""
+    """Return ids as int64; if ``n`` is given, check that there are n distinct ones."""
     found = np.asarray(ids)
     if found.ndim != 1 or (n is not None and len(found) != n):
         wanted = "a list" if n is None else f"({n},), one per row of X,"

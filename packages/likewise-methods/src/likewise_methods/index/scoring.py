@@ -1,14 +1,13 @@
-"""Scores of one block: the exact ones, and upper bounds of them that are found much faster.
+"""Exact scores of the pictures of one block, and faster upper bounds.
 
 The score of a picture is *defined* as the float64 sum of ``query * value`` over its words in
-ascending order, rounded once to float32.  ``score_row`` computes just that.  ``add_bounds`` sums
-upper bounds in int16 and only ever nominates pictures, which are then scored exactly; so results
-depend on neither layout nor codes.
+ascending order, rounded once to float32 (``score_row``).  ``add_bounds`` sums upper bounds in int16
+to nominate pictures, which are then scored exactly; so results depend on neither layout nor codes.
 
-Sums are kept in the finest units that cannot overflow, those over columns apart and 16 times as
-fine.  By Cauchy-Schwarz no sum over words exceeds ``|q| N``, |q| being the norm of the query's
-words and N the largest norm of a row of bounds, kept in the block; rounding up adds at most 1 a
-word to a sum over lists and 15, the largest code, to one over columns.
+Sums use the finest units that cannot overflow; those over columns are 16 times as fine.  By
+Cauchy-Schwarz no sum exceeds ``|q| N`` with the norm of the query's words and the largest norm N of
+a row of bounds, which the block stores.  Rounding up adds at most 1 per word to a sum over lists
+and 15, the largest code, to one over columns.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from likewise_methods.index.lists import add_column, add_columns, add_list, pict
 from likewise_methods.kernels import kernel
 from likewise_methods.prefetch import prefetch
 
-# Pictures whose sums are tested at once.
+# Number of sums to test at once.
 RUN = 64
-# Sums over columns are finer than others by so many bits.
+# Sums over columns are finer by so many bits.
 _FINER = 4
-# The largest sum in int16, less a little for the rounding of this very arithmetic.
+# The largest sum in int16, less a little for rounding.
 _ROOM = 32_700.0
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -35,24 +34,24 @@ _FLOAT32_MAX = float(np.finfo(np.float32).max)
 class Scratch(NamedTuple):
     """Working memory of one search; the accumulators are zero between blocks."""
 
-    sums: Array  # int16 (pictures): bounds of the words with lists, then of all
-    columns: Array  # int16 (pictures): bounds of those with columns, 16 times as fine
+    sums: Array  # int16 (pictures): bounds over words with lists, then over all
+    columns: Array  # int16 (pictures): bounds over words with columns, 16 times as fine
     peaks: Array  # int16: the largest sum of every RUN pictures
     exact: Array  # float64 (pictures)
     chosen: Array  # int32 (pictures)
 
 
 class Plan(NamedTuple):
-    """Where the lists of a query's words are in one block."""
+    """The lists and columns of a query's words in one block."""
 
-    first: Array  # int64: where the list begins
-    length: Array  # int64: of the list; 0 where the word has none
-    column: Array  # int64: the column; -1 where the word has none
+    first: Array  # int64: start of the list
+    length: Array  # int64: length of the list; 0 if the word has none
+    column: Array  # int64: the column; -1 if the word has none
     step: Array  # float64: step of its codes
-    bounds: Array  # int16 (words, 16): what a code of its list adds
-    which: Array  # int64: columns to be added together
-    factors: Array  # int16: and what their codes are multiplied by
-    table: Array  # int32, a power of two: hash table from word to its place in the query
+    bounds: Array  # int16 (words, 16): bound per code
+    which: Array  # int64: columns to add together
+    factors: Array  # int16: factors of their codes
+    table: Array  # int32: hash table from word to index in the query; its size is a power of two
 
 
 def new_scratch() -> Scratch:
@@ -67,7 +66,7 @@ def new_scratch() -> Scratch:
 
 def new_plan(n_words: int) -> Plan:
     n = max(n_words, 1)
-    # One slot in 32 taken: nearly every word of a row that the query lacks misses at once.
+    # One slot in 32 is used: nearly every word that the query lacks misses at once.
     slots = 1 << (32 * n - 1).bit_length()
     return Plan(
         np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n),
@@ -99,7 +98,7 @@ def _low(v, e):  # type: ignore[no-untyped-def]
 
 @kernel
 def _hint_lists(v, words):  # type: ignore[no-untyped-def]
-    """Have the directory brought near: its parts are in no cache, and each leads to the next."""
+    """Prefetch the directory, whose parts depend on each other."""
     for j in range(len(words)):
         prefetch(v.buckets, 2 * (np.int64(words[j]) >> v.shift))
     for j in range(len(words)):
@@ -114,7 +113,7 @@ def _hint_lists(v, words):  # type: ignore[no-untyped-def]
 
 @kernel
 def find_lists(v, words, plan):  # type: ignore[no-untyped-def]
-    """Fill all of ``plan`` but the bounds; the count of words whose postings were dropped."""
+    """Fill ``plan`` except bounds; return the number of words without postings."""
     missing = 0
     column = 0
     mask = (1 << v.shift) - 1
@@ -153,16 +152,13 @@ def find_lists(v, words, plan):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _reach(square, total, norm):  # type: ignore[no-untyped-def]
-    """The largest that a sum can be; squares of tiny weights vanish."""
+    """Return the largest possible sum; squares of tiny weights underflow."""
     return (np.sqrt(square) if square > 1e-280 else total) * norm
 
 
 @kernel
 def choose_scale(v, values, unit, plan):  # type: ignore[no-untyped-def]
-    """How many units of the sums make one ``unit`` of score.
-
-    Zero where there is nothing to sum, or more words than int16 can take.
-    """
+    """Return the units of the sums per ``unit`` of score; 0 if nothing fits into int16."""
     square = np.zeros(2)
     total = np.zeros(2)
     number = np.zeros(2)
@@ -184,7 +180,7 @@ def choose_scale(v, values, unit, plan):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_bounds(v, values, unit, plan, scale, scratch):  # type: ignore[no-untyped-def]
-    """Add the upper bounds of all words.  1e-4 is more than arithmetic and codes may be off."""
+    """Add the upper bounds of all words; 1e-4 covers the errors of arithmetic and codes."""
     together = 0
     for j in range(len(values)):
         weight = values[j] / unit * plan.step[j] * scale
@@ -198,10 +194,10 @@ def add_bounds(v, values, unit, plan, scale, scratch):  # type: ignore[no-untype
                 plan.factors[together] = np.int16(factor)
                 together += 1
         elif plan.length[j]:
-            # The larger of the two ends of what a code stands for.
+            # The larger end of the interval of a code.
             shift = v.zero if weight > 0 else v.zero + 1
             for code in range(1, CODE_MASK + 1):
-                # Codes beyond those that the list has may be beyond int16 as well.
+                # Bounds of codes that the list does not have may overflow int16.
                 bound = np.ceil(weight * (code - shift) + 1e-4)
                 plan.bounds[j, code] = np.int64(min(max(bound, -_ROOM), _ROOM))
             add_list(_codes(v, plan, j), plan.bounds[j], scratch.sums)
@@ -210,10 +206,7 @@ def add_bounds(v, values, unit, plan, scale, scratch):  # type: ignore[no-untype
 
 @kernel
 def join_sums(n, scratch):  # type: ignore[no-untyped-def]
-    """Sums over lists and columns in one; the peak of every run of pictures.
-
-    One is added where a sum over columns was rounded down.  Vector code, as of ``add_column``.
-    """
+    """Add the sums over columns, rounded up, to those over lists; find the peak of every run."""
     for run in range((n + RUN - 1) // RUN):
         sums = scratch.sums[run * RUN : (run + 1) * RUN]
         columns = scratch.columns[run * RUN : (run + 1) * RUN]
@@ -231,7 +224,7 @@ def _codes(v, plan, j):  # type: ignore[no-untyped-def]
 
 @kernel
 def rows_ready(v, checked, d):  # type: ignore[no-untyped-def]
-    """Prove the checksum of a picture's group of rows when it is first wanted."""
+    """Check the checksum of a picture's group of rows at its first use."""
     group = d >> v.group_shift
     if not checked[group]:
         if not rows_sound(v, group):
@@ -242,14 +235,14 @@ def rows_ready(v, checked, d):  # type: ignore[no-untyped-def]
 
 @kernel
 def hint_row(v, d):  # type: ignore[no-untyped-def]
-    """Picture d will be scored soon."""
+    """Prefetch the row of picture d."""
     for i in range(2 * v.row_ends[d], 2 * v.row_ends[d + 1], 16):
         prefetch(v.rows, i)
 
 
 @kernel
 def score_row(v, d, words, values, table):  # type: ignore[no-untyped-def]
-    """The exact score of picture d (float64, not yet rounded)."""
+    """Return the exact score of picture d (float64, not rounded)."""
     first = v.row_ends[d]
     n = v.row_ends[d + 1] - first
     its_words = v.rows[2 * first : 2 * first + n]
@@ -270,16 +263,16 @@ def score_row(v, d, words, values, table):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def round_score(score):  # type: ignore[no-untyped-def]
-    """To float32; beyond its range the largest finite value, as -inf means "no picture"."""
+    """Round to float32, clipped to finite values, since -inf means "no picture"."""
     return np.float32(min(max(score, -_FLOAT32_MAX), _FLOAT32_MAX))
 
 
 @kernel
 def exact_scores(v, checked, words, values, plan, missing, scratch):  # type: ignore[no-untyped-def]
-    """Fill ``scratch.exact`` with every picture's exact score; False where a row is damaged.
+    """Fill ``scratch.exact`` with every picture's exact score; return False if a row is damaged.
 
-    All rows are looked at if a word has a column, or had its postings dropped; otherwise those
-    that some list names (the others score exactly 0).
+    Reads only the pictures of lists if no word has a column or dropped postings: the others score
+    0.
     """
     n = len(v.ids)
     exact = scratch.exact

@@ -1,9 +1,9 @@
-"""Top-k, block by block: nominate by an upper bound, score the nominees exactly.
+"""Top-k search, block by block: nominate pictures by an upper bound, then score them exactly.
 
-Every posting of the query is added, as an upper bound in a few bits, to the sums of its picture
-(see ``scoring``).  A picture can be among the k best only if its sum reaches theta, the k-th exact
-score so far; those that do are scored from their rows.  Where theta is not known yet, the exact
-scores of the k pictures with the highest sums give it.
+Every posting of the query adds an upper bound to the sum of its picture (see ``scoring``).  A
+picture can be among the k best only if its sum reaches theta, the k-th exact score so far; such
+pictures are scored from their rows.  The first theta comes from the k pictures with the highest
+sums.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from likewise_methods.index.topk import offer, replace_root, worse
 from likewise_methods.kernels import kernel
 from likewise_methods.prefetch import prefetch
 
-# Bounds are used if so many times k pictures are there; with fewer, most rows are read anyway.
+# Bounds are used with at least so many times k pictures; else most rows are read anyway.
 _PICTURES = 4
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
-# The sum of a picture that was scored already.
+# The sum of a picture that was already scored.
 _SEEN = -32_768
 
 
 @kernel
 def _nominate(scratch, bar, n, dead):  # type: ignore[no-untyped-def]
-    """Pictures whose sums reach the bar, into ``scratch.chosen``; how many."""
+    """Write the pictures whose sums reach the bar to ``scratch.chosen``; return their number."""
     found = 0
     for first in range(0, n, RUN):
         if scratch.peaks[first // RUN] >= bar:
@@ -51,7 +51,7 @@ def _nominate(scratch, bar, n, dead):  # type: ignore[no-untyped-def]
 
 @kernel
 def _highest(scratch, n, dead, k, best, places):  # type: ignore[no-untyped-def]
-    """The k living pictures with the highest sums (any of those that tie)."""
+    """Find k living pictures with the highest sums."""
     size = 0
     for first in range(0, n, RUN):
         if size < k or scratch.peaks[first // RUN] > best[0]:
@@ -64,13 +64,13 @@ def _highest(scratch, n, dead, k, best, places):  # type: ignore[no-untyped-def]
 
 @kernel
 def _bar(theta, scale):  # type: ignore[no-untyped-def]
-    """What a sum must reach, rounded down: theta itself was rounded, and may be tied."""
+    """Return the bar for sums, rounded down: theta is rounded, and ties count."""
     return np.floor((theta - abs(theta) * 2.0**-22 - 2.0**-149) * scale)
 
 
 @kernel
 def _score_rows(v, checked, words, values, table, places, n, out):  # type: ignore[no-untyped-def]
-    """Exact scores of n pictures, into ``out``; False where a row is damaged."""
+    """Write exact scores of n pictures to ``out``; return False if a row is damaged."""
     for i in range(min(n, 2)):
         hint_row(v, places[i])
     for i in range(n):
@@ -89,7 +89,7 @@ def _offer_all(v, dead, scratch, scores, ids, size, k):  # type: ignore[no-untyp
     for d in range(len(v.ids)):
         if not dead[d]:
             score = round_score(scratch.exact[d])
-            # Said here as well as in offer: most pictures tie at 0 and end at this line.
+            # As in offer, but faster: most pictures tie at 0.
             if size < k or worse(scores[0], ids[0], score, v.ids[d]):
                 size = offer(scores, ids, size, k, score, v.ids[d])
     return size
@@ -99,19 +99,19 @@ def _offer_all(v, dead, scratch, scores, ids, size, k):  # type: ignore[no-untyp
 def _search_by_bounds(  # type: ignore[no-untyped-def]
     v, checked, dead, words, values, unit, plan, scratch, guess, scores, ids, size, k
 ):
-    """The new heap size; -1 where a row is damaged, -2 where only the exact scan will do."""
+    """Return the new heap size; -1 if a row is damaged, -2 if an exact scan is needed."""
     n = len(v.ids)
-    # Hardly a posting: zeros will be among the best.
+    # Few postings: zeros will be among the best.
     if plan.column[: len(words)].max() < 0 and plan.length[: len(words)].sum() < k:
         return -2
     scale = choose_scale(v, values, unit, plan)
     theta = np.float64(scores[0]) if size == k else -np.inf
-    # A score out of range says nothing of how far out it is: no bar can be made of it.
+    # No bar follows from a score that is out of range.
     if scale == 0 or (size == k and theta <= -_FLOAT32_MAX):
         return -2
     add_bounds(v, values, unit, plan, scale, scratch)
     join_sums(n, scratch)
-    # Without earlier blocks to speak of, the k pictures with the highest sums give theta.
+    # Without a theta of earlier blocks, the k pictures with the highest sums give it.
     seeds = 0
     best = np.empty(k, np.float32)
     places = np.empty(k, np.int64)
@@ -122,7 +122,7 @@ def _search_by_bounds(  # type: ignore[no-untyped-def]
         if seeds == k:
             theta = max(theta, np.float64(best.min()))
     bar = _bar(theta, scale / unit)
-    # A picture without any of the words scores 0: if that may be enough, count exactly.
+    # A picture without any of the words scores 0: if that reaches the bar, score all.
     if theta <= -_FLOAT32_MAX or bar <= 0:
         return -2
     for i in range(seeds):
@@ -157,7 +157,7 @@ def search_blocks(  # type: ignore[no-untyped-def]
             v = views_at(numbers[b], norms[b])
             dead, checked = marks_at(numbers[b])
             living = numbers[b, LIVING]
-            # A k-th score from fewer pictures than this block has is a poor guide to it.
+            # A k-th score from fewer pictures than this block has is a poor bar.
             size = _search_block(
                 v, checked, dead, its_words, its_values, unit, plan, scratch, seen < living,
                 scores[q], ids[q], size, k,
@@ -173,14 +173,14 @@ def search_blocks(  # type: ignore[no-untyped-def]
 def _search_block(  # type: ignore[no-untyped-def]
     v, checked, dead, words, values, unit, plan, scratch, guess, scores, ids, size, k
 ):
-    """Offer this block's pictures to the heap; its new size, -1 where a row is damaged."""
+    """Offer the pictures of a block to the heap; return its new size, -1 if a row is damaged."""
     n = len(v.ids)
     missing = find_lists(v, words, plan)
     if not missing and len(words) and _PICTURES * k <= n:
         found = _search_by_bounds(
             v, checked, dead, words, values, unit, plan, scratch, guess, scores, ids, size, k
         )
-        # Whole runs: there are sums behind the last picture.
+        # Whole runs: there are sums after the last picture.
         scratch.sums[: n + RUN] = 0
         scratch.columns[: n + RUN] = 0
         if found != -2:
@@ -192,7 +192,7 @@ def _search_block(  # type: ignore[no-untyped-def]
 
 @kernel
 def score_block(v, checked, query_ends, words, values, plan, scratch, out):  # type: ignore[no-untyped-def]
-    """Exact scores of every picture of the block for every query, into ``out``."""
+    """Write the exact scores of every picture of a block for every query to ``out``."""
     for q in range(len(query_ends) - 1):
         its_words = words[query_ends[q] : query_ends[q + 1]]
         its_values = values[query_ends[q] : query_ends[q + 1]]
@@ -207,8 +207,8 @@ def score_block(v, checked, query_ends, words, values, plan, scratch, out):  # t
 
 @kernel
 def _sort_heap(scores, ids, size):  # type: ignore[no-untyped-def]
-    """Best first, in place; what the heap lacks becomes id -1 and score -inf."""
-    # The root is the worst: put it last, again and again.
+    """Sort best first, in place; pad with id -1 and score -inf."""
+    # Move the root, the worst, to the end, repeatedly.
     for last in range(size - 1, 0, -1):
         score = scores[last]
         id_ = ids[last]

@@ -1,9 +1,8 @@
-"""All blocks of an index as one table of addresses, so that one compiled call searches them all.
+"""All blocks of an index as one table of addresses, so that one kernel call searches them all.
 
-To hand a block's arrays to a kernel takes longer than to search a small block, as each of them is
-unpacked and typed anew at every call.  A table of numbers is handed over once; the kernel makes the
-arrays of them.  Addresses are those of buffers that never move: whoever holds a table holds its
-blocks as well, and has asked each for its views, so that it was proved sound.
+Passing a block's arrays to a kernel takes longer than searching a small block, since each array is
+unpacked at every call.  A kernel creates the arrays from the table instead.  A table keeps its
+blocks alive, so that their buffers do not move, and has checked each.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from likewise_methods.kernels import inside_kernels, kernel
 _ARRAYS = Views._fields[: Views._fields.index("width")]
 _A = {name: i for i, name in enumerate(_ARRAYS)}
 _N = len(_ARRAYS)
-# Behind the addresses of the arrays above, in this order.
+# After the addresses of the arrays above, in this order.
 (
     _PICTURES, _GROUPS, _BUCKETS, _WORDS, _COLUMNS, _DROPPED, _CODES, _HALF, _ROWS, _WIDTH, _SHIFT,
     _GROUP_SHIFT, _ZERO, _DEAD, _CHECKED, LIVING,
@@ -33,9 +32,9 @@ _ROWS_AT, _ROW_VALUES, _STEPS = _A["rows"], _A["row_values"], _A["steps"]
 
 
 class Table(NamedTuple):
-    """Blocks, those with few pictures first, and what kernels take of them."""
+    """Blocks, smallest first, and their addresses and sizes for kernels."""
 
-    of: tuple[Block, ...]  # as the index has them: a table is good for this very tuple
+    of: tuple[Block, ...]  # the tuple of blocks that this table was made from
     blocks: tuple[Block, ...]
     numbers: Array  # int64 (blocks, LIVING + 1): addresses of arrays, then sizes
     norms: Array  # float64 (blocks, 2): of lists, of columns
@@ -43,7 +42,7 @@ class Table(NamedTuple):
 
 
 def make_table(of: tuple[Block, ...]) -> Table:
-    """The table of these blocks; each is checked by that, where it was not."""
+    """Return the table of these blocks, after checking each."""
     blocks = tuple(sorted(of, key=lambda block: block.living))
     numbers = np.array([_describe(block) for block in blocks], np.int64).reshape(-1, LIVING + 1)
     norms = [(block.sizes.list_norm, block.sizes.column_norm) for block in blocks]
@@ -70,7 +69,7 @@ def _describe(block: Block) -> Sequence[int]:
 
 @inside_kernels
 def _pointer() -> Any:
-    """``_pointer(address)``: a number as what ``carray`` takes."""
+    """``_pointer(address)``: convert a number to a pointer for ``carray``."""
     from numba import types
     from numba.extending import intrinsic
 
@@ -86,7 +85,7 @@ def _pointer() -> Any:
 
 @inside_kernels
 def _carray() -> Any:
-    """numba's own: an array over what a pointer points to."""
+    """``carray`` of numba: an array at a pointer."""
     from numba import carray
 
     return carray
@@ -99,7 +98,7 @@ def _at(row, which, n, kind):  # type: ignore[no-untyped-def]
 
 @kernel
 def views_at(row, norms):  # type: ignore[no-untyped-def]
-    """The arrays of a block, made of its row of the table."""
+    """Return the arrays of a block from its row of the table."""
     n, words, columns = row[_PICTURES], row[_WORDS], row[_COLUMNS]
     narrow = row[_SHIFT] <= 8
     return Views(
@@ -130,6 +129,6 @@ def views_at(row, norms):  # type: ignore[no-untyped-def]
 
 @kernel
 def marks_at(row):  # type: ignore[no-untyped-def]
-    """Which pictures of a block are dead, and which groups of its rows were checked."""
+    """Return the flags of dead pictures and of checked row groups of a block."""
     dead = _at(row, _DEAD, row[_PICTURES], np.uint8)
     return dead, _at(row, _CHECKED, row[_GROUPS], np.uint8)

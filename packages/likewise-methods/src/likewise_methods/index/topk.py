@@ -1,7 +1,6 @@
-"""The k best so far, as a heap over two arrays: scores (float32) and ids (int64).
+"""A heap of the k best (score, id) so far; the root is the worst.
 
-The root is the worst of them.  A is worse than B where its score is lower or, at equal scores,
-its id is higher: so ties go to the smaller id however the pictures arrive.
+A is worse than B if its score is lower or, at equal scores, its id is higher.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ def worse(score_a, id_a, score_b, id_b):  # type: ignore[no-untyped-def]
 
 @kernel
 def push(scores, ids, size, score, id_):  # type: ignore[no-untyped-def]
-    """Put an item in a heap of ``size`` < k items."""
+    """Add an item to a heap of ``size`` < k items."""
     i = size
     while i > 0:
         parent = (i - 1) >> 1
@@ -31,7 +30,7 @@ def push(scores, ids, size, score, id_):  # type: ignore[no-untyped-def]
 
 @kernel
 def replace_root(scores, ids, k, score, id_):  # type: ignore[no-untyped-def]
-    """Throw the worst of k items out for a better one."""
+    """Replace the worst of k items by a better one."""
     i = 0
     while True:
         child = 2 * i + 1
@@ -50,7 +49,7 @@ def replace_root(scores, ids, k, score, id_):  # type: ignore[no-untyped-def]
 
 @kernel
 def offer(scores, ids, size, k, score, id_):  # type: ignore[no-untyped-def]
-    """Keep the item if it is among the k best; the new size."""
+    """Add the item if it is among the k best; return the new size."""
     if size < k:
         push(scores, ids, size, score, id_)
         return size + 1

@@ -1,8 +1,6 @@
-"""Blocks of the first format: their rows are read, and a block of today is built of them.
+"""Read blocks of the first format: their rows, of which a current block is built in memory.
 
-Lists of that format held picture numbers as uint16 and impacts as float32 or uint8.  All that is
-needed of them is where the rows begin.  Building takes seconds for a full block, and what is built
-stays in memory: saving the index, or sealing its segment anew, writes the present format.
+Building takes seconds for a full block; saving the index writes the current format.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ _GROUP_SHIFT = 5
 
 
 class Sizes(NamedTuple):
-    """What the header says."""
+    """The header."""
 
     quantised: int
     pictures: int
@@ -48,7 +46,7 @@ class Sizes(NamedTuple):
 
 
 class RowViews(NamedTuple):
-    """The rows of a block, as the check of rows takes them."""
+    """The rows of a block, for ``check_rows``."""
 
     ids: Array
     row_ends: Array
@@ -60,7 +58,7 @@ class RowViews(NamedTuple):
 
 
 def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
-    """Where the sections are, where the rows begin, and the length of the block."""
+    """Return the sections, where rows start, and the length of the block."""
     groups = (s.pictures + (1 << _GROUP_SHIFT) - 1) >> _GROUP_SHIFT
     buckets = (max(s.width, 1) - 1 >> s.shift) + 1
     return place_sections(
@@ -84,7 +82,7 @@ def places(s: Sizes) -> tuple[dict[str, tuple[int, str, int]], int, int]:
 
 
 def unpack_header(data: bytes) -> tuple[Sizes, int]:
-    """The sizes and the checksum of all but the rows, or Damage."""
+    """Return sizes and checksum of everything except rows; raise Damage."""
     _, _, *rest, checksum = _HEADER.unpack_from(data)
     s = Sizes(*rest)
     if not (
@@ -104,7 +102,7 @@ def unpack_header(data: bytes) -> tuple[Sizes, int]:
 def read_rows(
     buffer: Array, s: Sizes, checksum: int
 ) -> tuple[Array, Array, Array, Array, int, Array]:
-    """Ids, offsets, words, values, width and dropped words of a block, every byte checked."""
+    """Return ids, offsets, words, values, width and dropped words of a block, checked."""
     where, rows_at, _ = places(s)
 
     def section(name: str, kind: str | None = None) -> Array:

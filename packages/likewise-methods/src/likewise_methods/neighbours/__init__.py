@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from likewise_methods.neighbours.exact import Exact as Exact
     from likewise_methods.neighbours.hnsw import HNSW as HNSW
     from likewise_methods.neighbours.ivf import IVF as IVF
-    from likewise_methods.neighbours.lengths import unit_length as unit_length
     from likewise_methods.neighbours.lsh import LSH as LSH
     from likewise_methods.neighbours.lsh import collision_probability as collision_probability
     from likewise_methods.neighbours.lsh import recall as recall
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from likewise_methods.neighbours.protocol import rows as rows
     from likewise_methods.neighbours.scores import Flat as Flat
     from likewise_methods.neighbours.scores import row_scores as row_scores
+    from likewise_methods.neighbours.scores import unit_length as unit_length
 
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
@@ -45,9 +45,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "exact": ["Exact"],
         "hnsw": ["HNSW"],
         "ivf": ["IVF"],
-        "lengths": ["unit_length"],
         "lsh": ["LSH", "collision_probability", "recall"],
         "protocol": ["Metric", "Neighbours", "NotBuilt", "rows"],
-        "scores": ["Flat", "row_scores"],
+        "scores": ["Flat", "row_scores", "unit_length"],
     },
 )

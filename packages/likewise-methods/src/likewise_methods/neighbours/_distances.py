@@ -1,4 +1,4 @@
-"""The compiled distance that LSH and k-means share."""
+"""The distance kernel of LSH and k-means."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from likewise_methods.kernels import kernel
 
 @kernel(fastmath=True)
 def squared_distance(a, x):  # type: ignore[no-untyped-def]
-    """Squared Euclidean distance of two float32 rows; terms are added in any order."""
+    """Return the squared Euclidean distance of two float32 rows."""
     s = np.float32(0.0)
     for i in range(x.shape[0]):
         d = a[i] - x[i]

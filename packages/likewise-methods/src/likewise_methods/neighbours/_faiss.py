@@ -1,8 +1,4 @@
-"""The little of faiss that its three indexes share: the thread count, and bytes in and out.
-
-faiss keeps one OpenMP thread count per process; :func:`threads` sets it for one call and puts
-the old one back, so that two objects with different counts do not disturb each other.
-"""
+"""What the three faiss indexes share: adding, searching, saving, and the number of threads."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ from likewise_methods.validation import whole
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    """``n`` faiss threads inside, as many as before outside."""
+    """Set the number of faiss threads, which is global, inside a block."""
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(n)
     try:
@@ -32,43 +28,42 @@ def threads(n: int) -> Iterator[None]:
 
 
 def faiss_metric(metric: Metric) -> int:
-    """faiss's number for a metric."""
+    """Return the number of a metric in faiss."""
     return int(faiss.METRIC_L2 if metric == "l2" else faiss.METRIC_INNER_PRODUCT)
 
 
 def search_parameters(name: str, **values: int) -> Any:
-    """faiss's per-call parameters, by name: its type stubs lag behind the library."""
+    """Create search parameters of faiss by name (its type stubs lack them)."""
     return getattr(faiss, name)(**values)
 
 
 def to_bytes(index: Any) -> NDArray[np.uint8]:
-    """A faiss index as bytes."""
+    """Return a faiss index as bytes."""
     data: NDArray[np.uint8] = faiss.serialize_index(index)
     return data
 
 
-def _say(index: Any, put: Callable[[Any], object]) -> None:
-    """The bytes of a faiss index, some at a time."""
-    # The stubs lag behind the library.
+def _write(index: Any, put: Callable[[Any], object]) -> None:
+    """Write the bytes of a faiss index in parts."""
     callback: Any = faiss.PyCallbackIOWriter  # type: ignore[attr-defined, unused-ignore]
     faiss.write_index(index, callback(lambda piece: put(np.frombuffer(piece, np.uint8))))
 
 
 def save_index(path: str | Path, kind: str, meta: dict[str, Any], index: Any) -> None:
-    """Save a faiss index as it says its bytes: a copy of them all would be as large as it is."""
+    """Save a faiss index without a second copy in memory."""
     n_bytes = 0
 
     def count(piece: NDArray[np.uint8]) -> None:
         nonlocal n_bytes
         n_bytes += len(piece)
 
-    _say(index, count)
-    said = Streamed(np.uint8, (n_bytes,), lambda put: _say(index, put))
-    save_arrays(path, kind, meta, {"faiss": said})
+    _write(index, count)
+    data = Streamed(np.uint8, (n_bytes,), lambda put: _write(index, put))
+    save_arrays(path, kind, meta, {"faiss": data})
 
 
 def from_bytes(data: NDArray[np.uint8], kind: type, width: int, n: int, metric: Metric) -> Any:
-    """A faiss index from bytes whose checksum was verified; ValueError if it is not the one."""
+    """Read a faiss index from bytes with a valid checksum; check its type and shape."""
     index = faiss.deserialize_index(np.array(data))
     if not isinstance(index, kind) or (index.d, index.ntotal) != (width, n):
         raise ValueError(f"holds {type(index).__name__} of {index.ntotal} rows x {index.d}")
@@ -78,19 +73,19 @@ def from_bytes(data: NDArray[np.uint8], kind: type, width: int, n: int, metric: 
 
 
 class FaissIndex(StoredIndex):
-    """Adding, searching and saving over ``self._index``."""
+    """An index that wraps a faiss index, ``self._index``."""
 
     _PARAMETERS: ClassVar[tuple[str, ...]]
-    """What is saved beside faiss's own bytes."""
+    """Parameters that are saved with faiss's bytes."""
     _FAISS: ClassVar[str]
-    """The name of its class in faiss."""
+    """The class in faiss."""
     _index: Any = None
 
     def __len__(self) -> int:
         return 0 if self._index is None else int(self._index.ntotal)
 
     def add(self, X: ArrayLike) -> Self:
-        """Hold more rows; their ids go on from ``len(self)``.
+        """Add rows; their ids start at ``len(self)``.
 
         Parameters
         ----------
@@ -127,19 +122,19 @@ class FaissIndex(StoredIndex):
         self._width = meta["width"]
 
     def search(self, Q: ArrayLike, k: int) -> Found:
-        """The k best rows of every query, best first; see ``protocol`` for the sense of values.
+        """Return the k best rows of every query, best first.
 
         Parameters
         ----------
         Q : array of shape (q, columns)
             Queries.
         k : int
-            Rows wanted.
+            Number of rows.
 
         Returns
         -------
         ids : int array of shape (q, k)
-            Row numbers, -1 where fewer were found.
+            Row numbers; -1 if fewer were found.
         values : float32 array of shape (q, k)
             Squared distances or inner products.
         """
@@ -148,7 +143,6 @@ class FaissIndex(StoredIndex):
         ids = np.full((len(Q), k), -1, np.int64)
         values = np.empty((len(Q), k), np.float32)
         if len(Q) and len(self):
-            # faiss refuses nothing here, but a heap longer than the index is only cost.
             some = min(k, len(self))
             with threads(self.n_threads):
                 near, at = self._index.search(Q, some, params=self._parameters(some))
@@ -157,10 +151,10 @@ class FaissIndex(StoredIndex):
 
 
 class WholeRows(FaissIndex):
-    """An index that keeps its rows in order of arrival, and can give them back."""
+    """An index that keeps its rows, in order."""
 
     def vectors(self) -> NDArray[np.float32]:
-        """A copy of the rows held."""
+        """Return a copy of the rows."""
         width = self._check_built("vectors")
         held: NDArray[np.float32] = self._index.reconstruct_n(0, len(self))
         return held.reshape(-1, width)

@@ -1,4 +1,4 @@
-"""Compiled loops of ``join``: lists of the nearest so far, and what is offered to them."""
+"""Kernels of ``join``: lists of the nearest rows so far, and insertion into them."""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
@@ -12,7 +12,7 @@ FAST = {"reassoc", "contract", "nsz"}
 
 @kernel(fastmath=FAST)
 def cut_values(X, rows, line, values):
-    """<x, line> of each of the rows."""
+    """Compute <x, line> of some rows."""
     width = len(line)
     for t in range(len(rows)):
         x = X[rows[t]]
@@ -24,7 +24,7 @@ def cut_values(X, rows, line, values):
 
 @kernel
 def _insert(i, v, d, ids, away, marks):
-    """Put v at distance d, which is less than the last, into the sorted list of i, once."""
+    """Insert v at distance d into the sorted list of i, unless it is there."""
     last = ids.shape[1] - 1
     for t in range(last + 1):
         if ids[i, t] == v:
@@ -38,7 +38,7 @@ def _insert(i, v, d, ids, away, marks):
 
 @kernel
 def offer_leaf(rows, products, squares, ids, away, marks):
-    """Offer every row of a leaf to every other."""
+    """Insert every row of a leaf into the lists of the others."""
     size = len(rows)
     last = ids.shape[1] - 1
     for s in range(size):
@@ -53,7 +53,7 @@ def offer_leaf(rows, products, squares, ids, away, marks):
 
 @kernel
 def offer_all(products, squares, low, ids, away, marks):
-    """Offer rows from ``low`` on to each list, by squared distance less that of the asker."""
+    """Insert rows from ``low`` on into each list, by |x|^2 - 2 <x, q>."""
     last = ids.shape[1] - 1
     for s in range(len(products)):
         worst = away[s, last]
@@ -66,7 +66,7 @@ def offer_all(products, squares, low, ids, away, marks):
 
 @kernel
 def reverse_lists(ids, named):
-    """For each row some of those that name it, -1 after the last; near ones first."""
+    """Find for each row some rows that list it, nearest first; -1 after the last."""
     n, wide = ids.shape
     most = named.shape[1]
     for i in range(n):
@@ -84,7 +84,7 @@ def reverse_lists(ids, named):
 
 @kernel(fastmath=FAST)
 def _apart(X, i, j):
-    """The squared distance of two rows."""
+    """Return the squared distance of two rows."""
     total = X[0, 0] * 0
     for c in range(X.shape[1]):
         gap = X[i, c] - X[j, c]
@@ -94,7 +94,7 @@ def _apart(X, i, j):
 
 @kernel
 def _through(X, i, v, first, ids, away, new, fresh, seen):
-    """Offer the neighbours of v to i: all where v itself is new to i, else those new to v."""
+    """Insert the neighbours of v into the list of i: all if v is new to i, else those new to v."""
     last = ids.shape[1] - 1
     for t in range(last + 1):
         w = ids[v, t]
@@ -108,10 +108,9 @@ def _through(X, i, v, first, ids, away, new, fresh, seen):
 
 @kernel
 def refine(X, ids, away, new, fresh, named, seen):
-    """Compare each row with the neighbours of its neighbours, and of those that name it.
+    """Compare each row with the neighbours of its neighbours and of its reverse neighbours.
 
-    ``new`` marks what came in the round before, ``fresh`` what comes in this one; pairs of which no
-    part is new were compared before.
+    ``new`` marks entries of the last round, ``fresh`` those of this one; old pairs are skipped.
     """
     n, wide = ids.shape
     last = wide - 1

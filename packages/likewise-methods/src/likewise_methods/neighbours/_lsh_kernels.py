@@ -1,7 +1,7 @@
-"""The compiled part of p-stable LSH: keys of rows, and search by bisection over sorted keys.
+"""Kernels of p-stable LSH: keys of rows, and search by bisection over sorted keys.
 
-A key is the sum (modulo 2^64) of one mixed word per hash, so that the key of a neighbouring cell
-costs one subtraction and one addition.  Callers guarantee shapes; nothing is checked here.
+A key is the sum (modulo 2^64) of one mixed word per hash, so the key of a neighbouring cell costs
+one subtraction and one addition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from likewise_methods.neighbours._distances import squared_distance
 
 @kernel
 def _mix(cell, hash_number):  # type: ignore[no-untyped-def]
-    """Cell number and hash number as one well-spread 64-bit word (the splitmix64 finaliser)."""
+    """Mix cell number and hash number into a 64-bit word (the splitmix64 finaliser)."""
     z = np.uint64(cell) + np.uint64(hash_number + 1) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -43,10 +43,10 @@ def row_keys(X, directions, shifts, n_hashes, keys):  # type: ignore[no-untyped-
 
 @kernel
 def _probe_keys(q, directions, shifts, n_hashes, n_probes, t, keys, cells, borders):  # type: ignore[no-untyped-def]
-    """``keys[0]`` of table t, then the keys across its n_probes nearest cell borders.
+    """Write the key of table t, then the keys across its n_probes nearest cell borders.
 
-    Lv et al. 2007: moving hash j by -1 (by +1) is the likelier, the nearer the projection lies
-    to its lower (upper) border.
+    Lv et al. 2007: changing hash j by -1 (+1) is likelier the nearer the projection is to the
+    lower (upper) border of its cell.
     """
     key = np.uint64(0)
     for j in range(n_hashes):
@@ -79,7 +79,7 @@ def _first_at_least(keys, key):  # type: ignore[no-untyped-def]
 
 @kernel
 def _gather(probes, keys, ids, cap, seen, candidates):  # type: ignore[no-untyped-def]
-    """Distinct rows that share a probed key, in order of discovery; at most ``cap``."""
+    """Collect distinct rows with a probed key, at most ``cap``."""
     n = 0
     for p in range(probes.shape[1]):
         for t in range(probes.shape[0]):
@@ -101,7 +101,7 @@ def _gather(probes, keys, ids, cap, seen, candidates):  # type: ignore[no-untype
 
 @kernel
 def _keep(ids, values, row, value):  # type: ignore[no-untyped-def]
-    """Insert into the k smallest (value, id) found so far."""
+    """Insert into the k smallest (value, id) so far."""
     at = ids.shape[0] - 1
     if ids[at] >= 0 and (value > values[at] or (value == values[at] and row > ids[at])):
         return
@@ -117,7 +117,7 @@ def _keep(ids, values, row, value):  # type: ignore[no-untyped-def]
 def search_rows(Q, X, directions, shifts, keys, table_ids, ways, ids, values):  # type: ignore[no-untyped-def]
     """Fill ids and values with the smallest squared distances, or minus inner products.
 
-    ``ways`` is (hashes a table, probes a table, most candidates, 1 for l2 and 0 for ip).
+    ``ways`` is (hashes per table, probes per table, most candidates, 1 for l2 or 0 for ip).
     """
     n_hashes, n_probes, cap, l2 = ways[0], ways[1], ways[2], ways[3]
     probes = np.empty((keys.shape[0], n_probes + 1), np.uint64)

@@ -1,16 +1,16 @@
-"""All rows compared by a byte a number, and the best proved by the rows themselves.
+"""Exact search over int8 codes: bounds select candidates, which are scored from the rows.
 
-A row x is held as int8 codes c of x - m, where m is the mean of the first rows, with one scale s a
-row and the length r of what that leaves out: x = m + s c + e, |e| = r.  A question q is coded alike
-in 16 bits, q = t p + f, and an integer product says what the row scores but for
+A row x is stored as int8 codes c of x - m, where m is the mean of the first rows, with a scale s
+and the length r of the error: x = m + s c + e, |e| = r.  A query q is coded in 16 bits, q = t p +
+f. The integer product gives the score up to
 
     |<x - m, q> - s t <c, p>|  <=  r |q| + (|x - m| + r) |f|        (Cauchy-Schwarz).
 
-So each row has a highest and a lowest score.  Whatever is highest below the k-th of the lowest is
-none of the k best; the few others are scored by ``scores`` from the rows, which may lie on disk.
-For the Euclidean distance the same is said of <x - m, q - m> - |x - m|^2 / 2, which orders alike.
-One scale a row leaves less out than one a column (|e| = .006 against .009 for clustered rows of
-unit length, 128 numbers; one for all: .012), and a later row changes nothing of the others.
+So each row has an upper and a lower bound.  A row whose upper bound is below the k-th largest lower
+bound is not among the k best; the others are scored by ``scores`` from the rows, which may lie on
+disk.  For the Euclidean distance the same holds for <x - m, q - m> - |x - m|^2 / 2, which has the
+same order.  One scale per row has a smaller error than one per column (|e| = .006 against .009 for
+clustered unit rows of 128 numbers), and does not depend on other rows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ _CHUNK = 8192
 _SAMPLE = 4096
 _RUN = 512
 _SAME = 2.0**-20
-"""Scores nearer to each other than this, relatively, may be one float32 number (half an ulp of it
-is 2^-24); the float64 arithmetic here is better than that by far."""
+"""Scores with a smaller relative difference may round to the same float32 number."""
 _SMALLEST = 1e-44
 _LARGEST = float(np.finfo(np.float32).max) / 4
 
 _SCALE, _LEFT, _HALF = 0, 1, 2
-"""Columns of a row's numbers: s, r, and |x - m|^2 / 2 (nothing, for inner products)."""
+"""Columns of a row's numbers: s, r, and |x - m|^2 / 2 (0 for inner products)."""
 _STEP, _LENGTH, _DOUBT, _ORIGIN = 0, 1, 2, 3
-"""Numbers of a question: t, |q|, what every row may be wrong by, and where a score is 0."""
+"""Numbers of a query: t, |q|, the error common to all rows, and the value of score 0."""
 
 
 class Lookup(Protocol):
-    """Rows by their places: a matrix, or something that reads them when asked."""
+    """Rows by index: a matrix, or an object that reads them on demand."""
 
     def __len__(self) -> int: ...
 
@@ -51,7 +50,7 @@ class Lookup(Protocol):
 
 @kernel
 def _encode(rows, centre, with_half, codes, numbers):  # type: ignore[no-untyped-def]
-    """Codes and numbers of some rows; gives the largest |x - m| + r."""
+    """Compute codes and numbers of some rows; return the largest |x - m| + r."""
     n = rows.shape[1]
     longest = 0.0
     for i in range(len(rows)):
@@ -71,7 +70,7 @@ def _encode(rows, centre, with_half, codes, numbers):  # type: ignore[no-untyped
             e = x - scale * c
             left += e * e
         length = np.sqrt(square)
-        # Rounded up, and over what float64 itself may be wrong by.
+        # Rounded up, plus the error of float64.
         error = np.sqrt(left) * (1 + _SAME) + length * 2.0**-40 + _SMALLEST
         numbers[i, _SCALE] = scale
         numbers[i, _LEFT] = np.float32(error)
@@ -81,7 +80,7 @@ def _encode(rows, centre, with_half, codes, numbers):  # type: ignore[no-untyped
 
 
 def _below(worth: float, origin: float) -> float:
-    """What is less than this cannot round to a score as good as that of ``worth``."""
+    """Return a bound below which no value rounds to the score of ``worth``."""
     return worth - _SAME * abs(worth - origin) - _SMALLEST
 
 
@@ -90,7 +89,7 @@ _floor = kernel(inline="always", cache=False)(_below)
 
 @kernel(inline="always", cache=False)
 def _put_in(heap, worth):  # type: ignore[no-untyped-def]
-    """The smallest of a heap, which stands first, replaced by something larger."""
+    """Replace the smallest element of a heap, the first, by a larger one."""
     k = len(heap)
     at = 0
     while True:
@@ -108,16 +107,16 @@ def _put_in(heap, worth):  # type: ignore[no-untyped-def]
 
 @kernel
 def _nominate(codes, numbers, alive, query, asked, first, heap, places, highest):  # type: ignore[no-untyped-def]
-    """Add rows that may be among the k best to ``places``, from row ``first`` on.
+    """Append candidates for the k best to ``places``, from row ``first`` on.
 
-    ``heap`` has the k largest lower bounds seen.  Gives the row it came to, which is the last one
-    unless ``places`` is full, and how many places there are: the first number there says so too.
+    ``heap`` has the k largest lower bounds so far.  ``places[0]`` is the number of candidates.
+    Returns the next row, which is before the end only if ``places`` is full.
     """
     n, width = codes.shape
     step, length, doubt, origin = asked[_STEP], asked[_LENGTH], asked[_DOUBT], asked[_ORIGIN]
     floor = _floor(heap[0], origin)
     found = places[0]
-    # Products apart from decisions: this loop is one the compiler turns into vector instructions.
+    # A separate loop for the products, which the compiler vectorises.
     products = np.empty(_RUN, np.int32)
     at = first
     while at < n and found + _RUN < len(places):
@@ -148,20 +147,20 @@ class _Block(NamedTuple):
     numbers: Rows
 
 
-class _Question(NamedTuple):
+class _Query(NamedTuple):
     row: Rows
     codes: NDArray[np.int16]
     numbers: NDArray[np.float64]
 
 
 class CompactFlat:
-    """As :class:`~likewise_methods.neighbours.scores.Flat`, in a quarter of the memory.
+    """:class:`~likewise_methods.neighbours.scores.Flat` in a quarter of the memory.
 
-    ``rows`` is a matrix or any :class:`Lookup`; only those that are nominated are looked up.
+    ``rows`` is a matrix or a :class:`Lookup`; a search reads only the candidates from it.
 
     >>> rows = np.array([[1, 0], [0, 1], [1, 0], [1, 0]], np.float32)
     >>> places, values = CompactFlat("ip", rows).best(rows, np.ones(4, bool), rows[0], 2)
-    >>> {0, 2, 3} <= set(places.tolist())  # all that share the second place
+    >>> {0, 2, 3} <= set(places.tolist())  # all that tie for second place
     True
     """
 
@@ -179,16 +178,15 @@ class CompactFlat:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the codes and numbers of the rows held."""
+        """Bytes of codes and numbers."""
         return self._n * (len(self._centre) + 12)
 
     def add(self, rows: Lookup) -> Self:
-        """Hold more rows."""
+        """Add rows."""
         at = 0
         while at < len(rows):
             inside = self._n % _BLOCK
             if inside == 0:
-                # Memory that is not yet written to is not yet taken.
                 codes = np.empty((_BLOCK, len(self._centre)), np.int8)
                 self._blocks.append(_Block(codes, np.empty((_BLOCK, 3), np.float32)))
             end = min(at + _CHUNK, at + _BLOCK - inside, len(rows))
@@ -208,10 +206,9 @@ class CompactFlat:
     def best(
         self, rows: Lookup, alive: NDArray[np.bool_], query: Rows, k: int
     ) -> tuple[Places, Rows]:
-        """Places and scores, in no order, of living rows: the k best, all that score as the last of
-        them does, and perhaps others.
+        """Return indices and scores of the k best rows, all ties of the last, and perhaps others.
 
-        ``rows`` are those that are held; those that are not ``alive`` are passed over.
+        They are not sorted.  ``rows`` are the rows added; those not ``alive`` are skipped.
         """
         asked = self._ask(query)
         if asked is None or k >= int(alive.sum()):
@@ -231,7 +228,7 @@ class CompactFlat:
         return places[:done], made[:done]
 
     def _scores(self, rows: Lookup, places: Places, query: Rows) -> Rows:
-        """A chunk at a time, in order of place: each page of a file is then touched once."""
+        """Score rows in chunks in the order of their index, so that each page is read once."""
         made = np.empty(len(places), np.float32)
         order = np.argsort(places, kind="stable")
         for at in range(0, len(places), _CHUNK):
@@ -240,8 +237,8 @@ class CompactFlat:
             made[some] = row_scores(held, np.arange(len(some)), query, self.metric)
         return made
 
-    def _ask(self, query: Rows) -> _Question | None:
-        """A question coded; None where scores may be infinite, and nothing said of them holds."""
+    def _ask(self, query: Rows) -> _Query | None:
+        """Code a query; return None if scores may be infinite, where the bounds do not hold."""
         width, centre = len(self._centre), self._centre
         given = query.astype(np.float64)
         moved = given - centre if self.metric == "l2" else given
@@ -262,18 +259,18 @@ class CompactFlat:
         else:
             origin = -float(centre @ given)
         numbers = np.array([step, length * (1 + _SAME), doubt, origin])
-        return _Question(query, codes.astype(np.int16), numbers)
+        return _Query(query, codes.astype(np.int16), numbers)
 
-    def _floor_of(self, score: float, asked: _Question) -> float:
-        """Bounds below this cannot be those of a row with that score or a better one."""
+    def _floor_of(self, score: float, asked: _Query) -> float:
+        """Return the smallest upper bound that a row with this score can have."""
         origin = float(asked.numbers[_ORIGIN])
         worth = origin - score * score / 2 if self.metric == "l2" else origin + score
         return _below(worth, origin)
 
     def _nominees(
-        self, asked: _Question, alive: NDArray[np.bool_], k: int
+        self, asked: _Query, alive: NDArray[np.bool_], k: int
     ) -> tuple[Places, NDArray[np.float64]]:
-        """Rows that may be among the k best, with the most that each may be worth."""
+        """Return candidates for the k best, with their upper bounds."""
         heap = np.full(k, -np.inf)
         size = 4 * k + 4096
         places, highest = np.zeros(size, np.int64), np.zeros(size)

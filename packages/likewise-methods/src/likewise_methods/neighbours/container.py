@@ -1,9 +1,8 @@
-"""One file (or blob) of named arrays with a header and a checksum: how the rooms above save.
+"""A file (or blob) of named arrays with a header and a checksum.
 
-Layout: 8 bytes of magic, the length of a JSON header, the header, the arrays one after another
-(each starts at a multiple of 64), and a 32-byte BLAKE2b digest of all that came before.  Nothing
-is interpreted before the digest agrees, so a flipped or missing byte is a :class:`DamagedFile`
-and never a crash inside a library.  The digest guards against damage, not against malice.
+Layout: 8 bytes of magic, the length of a JSON header, the header, the arrays (each starts at a
+multiple of 64), and a 32-byte BLAKE2b digest of everything before it.  The digest is checked first,
+so damage raises :class:`DamagedFile`.  It does not protect against malicious files.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ _HEAD = struct.Struct("<8sQ")
 _DTYPES = frozenset({"|u1", "<u4", "<i4", "<u8", "<i8", "<f4", "<f8"})
 
 _PIECE = 4 << 20
-"""Bytes of a mapping that are looked at before their pages are let go."""
+"""Bytes of a mapping to hash before their pages are released."""
 
 
 class Streamed(NamedTuple):
-    """An array to be saved that nobody holds whole: ``fill`` puts its parts one after another."""
+    """An array to save in parts: ``fill(put)`` calls ``put`` with each part."""
 
     dtype: Any
     shape: tuple[int, ...]
@@ -45,7 +44,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class DamagedFile(LikewiseError):
-    """A saved file that is truncated, altered, or of another kind than was asked for."""
+    """A saved file is truncated, altered, or of another kind."""
 
 
 def save_arrays(
@@ -54,7 +53,7 @@ def save_arrays(
     meta: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any] | Streamed],
 ) -> None:
-    """Write ``arrays`` under ``kind``; the file appears under its name complete or not at all."""
+    """Write ``arrays`` as a file of this ``kind``, atomically."""
     digest = hashlib.blake2b(digest_size=DIGEST)
 
     def fill(put: Put) -> None:
@@ -69,7 +68,7 @@ def save_arrays(
 
 
 def pack_arrays(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """What ``save_arrays`` would write, as one blob."""
+    """Return what ``save_arrays`` would write."""
     pieces: list[bytes | memoryview] = []
     _put_body(pieces.append, kind, meta, arrays)
     body = b"".join(pieces)
@@ -79,7 +78,7 @@ def pack_arrays(kind: str, meta: Mapping[str, Any], arrays: Arrays) -> bytes:
 def _put_body(
     put: Put, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Streamed]
 ) -> None:
-    """Everything but the digest, in order."""
+    """Write everything but the digest."""
     blocks = [(name, _in_parts(a)) for name, a in arrays.items()]
     header = {
         "kind": kind,
@@ -115,16 +114,16 @@ def _in_parts(array: NDArray[Any] | Streamed) -> Streamed:
 
 
 def open_arrays(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The header's ``meta`` and the arrays of a file of this ``kind``, after its digest agreed."""
+    """Return ``meta`` and the arrays of a file of this ``kind``."""
     return _parse(np.fromfile(Path(path), np.uint8), kind, str(path))
 
 
 def map_arrays(
     path: str | Path, kind: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]], mmap.mmap]:
-    """As ``open_arrays``, left on disk: the arrays are views of the mapping that comes with them.
+    """Return ``meta``, the arrays as views of a memory-mapped file, and the mapping.
 
-    The digest is proved now, once; the file must not change afterwards.
+    The digest is checked once; the file must not change afterwards.
     """
     with open(path, "rb") as file:
         try:
@@ -136,13 +135,13 @@ def map_arrays(
 
 
 def release(mapped: mmap.mmap) -> None:
-    """Pages of a mapping that were read need not stay in this process; they come back when read."""
+    """Release the pages of a mapping; they are read again when needed."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def unpack_arrays(blob: bytes, kind: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """As ``open_arrays``, of a blob that ``pack_arrays`` made."""
+    """Return ``meta`` and the arrays of a blob from ``pack_arrays``."""
     return _parse(np.frombuffer(blob, np.uint8), kind, f"a saved {kind}")
 
 

@@ -1,7 +1,7 @@
-"""Exhaustive search: blocks of matrix products (faiss ``IndexFlat``), the truth for the others.
+"""Exhaustive search by matrix products (faiss ``IndexFlat``).
 
-For l2 faiss expands ``|q - x|^2`` in batches of twenty or more queries, so a distance carries a
-rounding error of about 1e-7 times the squared norms; ids can differ only between rows that near.
+For l2 and twenty or more queries faiss expands ``|q - x|^2``, so distances have an error of about
+1e-7 times the squared norms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from likewise_methods.neighbours.protocol import Metric, rows
 
 
 class Exact(WholeRows):
-    """All rows compared with every query.
+    """Exact neighbours: compares all rows with every query.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Exact(WholeRows):
 
     See Also
     --------
-    HNSW : nearly as good, much faster over many rows.
+    HNSW : approximate, much faster for many rows.
     likewise_methods.index.InvertedIndex : exact search over sparse rows.
 
     Examples
@@ -45,12 +45,12 @@ class Exact(WholeRows):
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there and hold the rows of ``X``.
+        """Replace the content by the rows of ``X``.
 
         Parameters
         ----------
         X : array of shape (n, columns)
-            Rows; float32 inside.
+            Rows, converted to float32.
 
         Returns
         -------

@@ -1,8 +1,7 @@
 """Hierarchical navigable small worlds (Malkov and Yashunin 2018), by faiss.
 
-The graph is always grown by one thread: with several, faiss links rows in the order in which
-threads happen to arrive, and the same input would give different graphs.  ``n_threads`` is for
-searching.
+One thread builds the graph: with several, faiss would give different graphs for the same input.
+``n_threads`` is for searching.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ class HNSW(WholeRows):
     metric : {"l2", "ip"}, default="l2"
         Squared Euclidean distance, where lower is better, or inner product, where higher is.
     links : int, default=16
-        Edges a row keeps on a level (twice as many on the lowest); at least 2.
+        Edges of a row per level (twice as many on the lowest); at least 2.
     ef_build, ef_search : int, default=64
-        Length of the queue while growing and while searching.  Larger is better and slower.
-        ``ef_search`` may be changed at any time; a search for many takes twice k.
+        Length of the queue while building and while searching; larger is better and slower.
+        ``ef_search`` can be changed at any time; a search uses at least twice k.
     compact : bool, default=False
-        Rows are held as a byte a number, between the least and the most that the rows of the first
-        call have in its column; values, and what ``vectors`` gives, are then only near.
+        Store one byte per number, scaled to the range of each column in the first rows; values and
+        ``vectors`` are then approximate.
     n_threads : int, default=1
-        Threads of a search; the graph is always grown by one.
+        Threads of a search.
 
     See Also
     --------
-    Exact : the truth.
-    IVF : cells in place of a graph.
+    Exact : compares all rows.
+    IVF : searches the nearest cells.
 
     References
     ----------
@@ -82,12 +81,12 @@ class HNSW(WholeRows):
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there and grow a graph over the rows of ``X``.
+        """Replace the content by a graph over the rows of ``X``.
 
         Parameters
         ----------
         X : array of shape (n, columns)
-            Rows; float32 inside.
+            Rows, converted to float32.
 
         Returns
         -------
@@ -98,17 +97,16 @@ class HNSW(WholeRows):
         return self._hold(X)
 
     def build_in_parts(self, width: int, parts: Callable[[], Iterable[ArrayLike]]) -> Self:
-        """As :meth:`build`, of rows that nobody holds whole.
+        """Build the graph from rows that do not fit into memory.
 
-        The graph is another one than of all rows at once, since rows come in another order.
-        Parts should be drawn from all rows: many alike in a row find few but one another.
+        Each part should be a sample of all rows: similar rows in succession give a worse graph.
 
         Parameters
         ----------
         width : int
-            Columns of a row.
+            Number of columns.
         parts : callable
-            Gives the rows, part by part, as often as it is called: once more where ``compact``.
+            Yields the rows, part by part; called twice if ``compact``.
 
         Returns
         -------
@@ -122,18 +120,18 @@ class HNSW(WholeRows):
                 np.minimum(least, X.min(axis=0, initial=np.inf), out=least)
                 np.maximum(most, X.max(axis=0, initial=-np.inf), out=most)
             if (least <= most).all():
-                # All that is learned of rows is the range of each column.
+                # Training only finds the range of each column.
                 self._index.train(np.stack([least, most]))
         for part in parts():
             self.add(part)
         return self
 
     def _begin(self, width: int) -> None:
-        """A graph without rows."""
+        """Create a graph without rows."""
         self._common()
         links, metric = whole(self.links, "links", 2), faiss_metric(self.metric)
         if truth(self.compact, "compact"):
-            a_byte: Any = faiss.ScalarQuantizer.QT_8bit  # the stubs take it for a quantiser
+            a_byte: Any = faiss.ScalarQuantizer.QT_8bit  # wrong type in the stubs
             self._index = faiss.IndexHNSWSQ(width, a_byte, links, metric)
         else:
             self._index = faiss.IndexHNSWFlat(width, links, metric)
@@ -141,7 +139,7 @@ class HNSW(WholeRows):
         self._width = width
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file (see ``container``), without a second graph in memory."""
+        """Write one checksummed file, without a second graph in memory."""
         self._check_built("save")
         save_index(path, self.kind, self._meta(), self._index)
 
@@ -154,12 +152,12 @@ class HNSW(WholeRows):
         return self
 
     def _unpack(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        # Files of earlier versions do not say, and are not compact.
+        # Files of earlier versions are not compact.
         super()._unpack({"compact": False, **meta}, arrays)
         if isinstance(self._index, faiss.IndexHNSWSQ) is not self.compact:
             raise ValueError(f"holds {type(self._index).__name__}; compact is {self.compact}")
 
     def _parameters(self, k: int) -> Any:
-        # The walk ends when its queue is spent, so a longer answer needs a longer queue.
+        # More results need a longer queue.
         queue = max(whole(self.ef_search, "ef_search"), 2 * k)
         return search_parameters("SearchParametersHNSW", efSearch=queue)

@@ -1,7 +1,7 @@
 """Inverted file of cells (Sivic and Zisserman 2003, Jegou et al. 2011), by faiss.
 
-``build`` cuts space into ``n_cells`` cells by k-means over (a sample of) the rows; a search
-visits the ``n_probes`` cells whose centres are nearest.  Rows added later do not move the cells.
+``build`` finds ``n_cells`` cells by k-means over (a sample of) the rows; a search visits the
+``n_probes`` cells with the nearest centres.  Rows added later do not change the cells.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from likewise_methods.validation import whole
 
 
 class IVF(FaissIndex):
-    """Approximate neighbours among the rows of the nearest cells.
+    """Approximate neighbours from the rows of the nearest cells.
 
     Parameters
     ----------
     metric : {"l2", "ip"}, default="l2"
         Squared Euclidean distance, where lower is better, or inner product, where higher is.
     n_cells : int, optional
-        By default four times the square root of the number of rows.
+        Number of cells; by default four times the square root of the number of rows.
     n_probes : int, default=16
-        Cells that a search visits; may be changed at any time.
+        Cells that a search visits; can be changed at any time.
     random_state : int, default=0
-        Seeds the cells.
+        Seed of k-means.
     n_threads : int, default=1
         Threads.
 
     See Also
     --------
-    Exact : the truth.
-    HNSW : a graph in place of cells.
+    Exact : compares all rows.
+    HNSW : walks a graph.
 
     References
     ----------
@@ -70,12 +70,12 @@ class IVF(FaissIndex):
         self.n_threads = n_threads
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there, find cells for the rows of ``X``, and hold them.
+        """Replace the content by the rows of ``X`` and find cells for them.
 
         Parameters
         ----------
         X : array of shape (n, columns)
-            Rows; float32 inside.
+            Rows, converted to float32.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class IVF(FaissIndex):
         centres = faiss.IndexFlat(X.shape[1], faiss_metric(self.metric))
         index = faiss.IndexIVFFlat(centres, X.shape[1], cells, faiss_metric(self.metric))
         index.cp.seed = whole(self.random_state, "random_state", 0)
-        # faiss warns on stderr below this; a small collection is no mistake.
+        # No warning of faiss about few rows per cell.
         index.cp.min_points_per_centroid = 1
         with threads(self.n_threads):
             index.train(X)

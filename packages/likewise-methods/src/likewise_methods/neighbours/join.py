@@ -1,10 +1,8 @@
-"""The nearest rows of every row of one set at once, nearly: trees, then neighbours of neighbours.
+"""Approximate nearest neighbours of all rows of a matrix: random trees, then neighbour descent.
 
-An index answers one question after another and cannot know that the next one lies beside it.
-Here all rows ask.  A tree of random cuts puts near rows into one leaf, where all are compared by a
-matrix product; a few such trees find part of the neighbours, and since a neighbour's neighbour is
-often one, too, some rounds of comparing each row with those find nearly all (Dong et al. 2011).
-How many is measured on a sample of rows, whose neighbours are found by comparing them with all.
+A tree of random cuts puts near rows into one leaf, whose rows are compared by a matrix product.  A
+few trees find some of the neighbours; comparing each row with its neighbours' neighbours finds
+nearly all (Dong et al. 2011).  The recall is measured on a sample with exact neighbours.
 """
 
 from __future__ import annotations
@@ -27,21 +25,21 @@ from likewise_methods.neighbours._join_kernels import (
 )
 
 Ints = NDArray[np.int64]
-# Rows of a leaf, and trees.  More trees cost more than the rounds they save.
+# Rows per leaf, and trees.  More trees cost more than the rounds they save.
 LEAF, TREES = 384, 6
-# A cut is found on so many rows, in so many steps; a side has at least this share of the rows.
+# Rows and steps to find a cut; the smallest share of rows on one side.
 CUT, STEPS, LEAST = 200, 4, 0.1
-# Rows kept beyond those asked for, and rows that name a row, per row: what rounds go through.
+# Extra neighbours per row, and reverse neighbours per row, that rounds compare with.
 MORE, NAMED = 4, 10
-# Rows whose neighbours are also found exactly.
+# Rows with exact neighbours, to measure recall.
 SAMPLE = 256
-# Rounds end at this recall, when one adds less than that, or after so many.
+# Rounds end at this recall, if one adds less than GAIN, or after ROUNDS.
 ENOUGH, GAIN, ROUNDS = 0.95, 0.015, 10
 _BLOCK = 65_536
 
 
 def walk_order(graph: Any) -> Ints:
-    """An order of the rows in which linked ones are near each other: a walk in breadth.
+    """Return an order in which linked rows are near each other (reverse Cuthill-McKee).
 
     >>> walk_order(np.array([[2], [3], [0], [1]], np.int32)).tolist()
     [3, 1, 2, 0]
@@ -55,7 +53,7 @@ def walk_order(graph: Any) -> Ints:
 
 
 def _leaves(X: Any, leaf: int, seed: int) -> Iterator[Ints]:
-    """Leaves of a tree: each cut is across the line between the middles of two groups."""
+    """Yield the leaves of a tree; each cut is between the means of two groups."""
     rng = np.random.default_rng(seed)
     along = np.empty(len(X), np.float32)
     waiting = [np.arange(len(X))]
@@ -75,7 +73,7 @@ def _leaves(X: Any, leaf: int, seed: int) -> Iterator[Ints]:
 
 
 def _cut(X: Any, rows: Ints, rng: np.random.Generator) -> tuple[Any, Any]:
-    """A line and the place on it that part a sample of the rows into two groups (2-means)."""
+    """Return a direction and threshold that divide a sample of the rows (2-means)."""
     some = rows if len(rows) <= CUT else rows[rng.integers(0, len(rows), CUT)]
     part = np.asarray(X[some], np.float32)
     one, other = part[rng.choice(len(part), 2, replace=False)]
@@ -90,22 +88,22 @@ def _cut(X: Any, rows: Ints, rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 def join(X: NDArray[np.float32], k: int, seed: int = 0) -> tuple[NDArray[np.int32], float]:
-    """(numbers of the k nearest others of each row, nearest first; the recall measured).
+    """Return the k nearest other rows of each row, nearest first, and the measured recall.
 
-    ``X`` in C order, with more than ``k`` + 4 rows; the same seed gives the same bits.
+    ``X`` is in C order, with more than ``k`` + 4 rows.  The same seed gives the same bits.
     """
     n, wide = len(X), k + MORE
     ids = np.full((n, wide), -1, np.int32)
     away = np.full((n, wide), np.inf, np.float32)
     new = np.ones((n, wide), np.uint8)
     squares = np.einsum("ij,ij->i", X, X)
-    # So large that the smaller side of any cut fills a list.
+    # The smaller side of any cut must fill a list.
     leaf = max(LEAF, math.ceil(1.2 * wide / LEAST))
     for tree in range(TREES):
         for rows in _leaves(X, leaf, seed + tree):
             part = X[rows]
             offer_leaf(rows, part @ part.T, squares, ids, away, new)
-    # Neighbours near each other in memory, for the rounds; the numbers are put right in the end.
+    # For the rounds, put neighbours near each other in memory.
     order = walk_order(ids[:, :k])
     number = np.empty(n, np.int32)
     number[order] = np.arange(n, dtype=np.int32)
@@ -117,7 +115,7 @@ def join(X: NDArray[np.float32], k: int, seed: int = 0) -> tuple[NDArray[np.int3
 
 
 def _rounds(X: Any, squares: Any, k: int, seed: int, lists: tuple[Any, Any, Any]) -> float:
-    """Compare rows with their neighbours' neighbours until that hardly helps; the recall."""
+    """Compare rows with their neighbours' neighbours; return the recall."""
     ids, away, new = lists
     sample, limits = _truth(X, squares, k, seed)
     recall = _recall(X, sample, limits, ids[:, :k])
@@ -136,10 +134,10 @@ def _rounds(X: Any, squares: Any, k: int, seed: int, lists: tuple[Any, Any, Any]
 
 
 def _truth(X: Any, squares: Any, k: int, seed: int) -> tuple[Ints, Any]:
-    """Some rows, and the squared distance of each to its k-th nearest other, in float64."""
+    """Return sample rows and their squared distance to the k-th nearest other row."""
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.choice(len(X), min(SAMPLE, len(X)), replace=False))
-    # A few more than asked for: products round, and the row itself is among them.
+    # More than k: products are rounded, and the row itself is included.
     wide = min(2 * k + 8, len(X))
     near = np.full((len(sample), wide), -1, np.int32)
     values, marks = np.full((len(sample), wide), np.inf, np.float32), np.zeros((len(sample), wide))
@@ -154,7 +152,7 @@ def _truth(X: Any, squares: Any, k: int, seed: int) -> tuple[Ints, Any]:
 
 
 def _recall(X: Any, sample: Ints, limits: Any, ids: Any) -> float:
-    """Share of the neighbours found of the sampled rows that are as near as the k nearest."""
+    """Return the share of true neighbours among those found of the sample rows."""
     hits = 0
     for row, limit in zip(sample, limits, strict=True):
         found = ids[row][ids[row] >= 0]

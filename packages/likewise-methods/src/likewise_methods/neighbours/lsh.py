@@ -1,10 +1,9 @@
 """p-stable locality-sensitive hashing for l2 (Datar et al. 2004), compiled, with multi-probe.
 
-``h(v) = floor((a.v + b) / w)`` with ``a ~ N(0, I)`` and ``b ~ U[0, w)``; B hashes make the key
-of a table, K tables are independent (docs/methods/siso.md, (10)).  A table is a sorted array of
-(key, id), searched by bisection; candidates are scored exactly.  Rows close in l2 collide, so
-metric "ip" is meant for rows of unit length, where ``a.q = 1 - |a - q|^2 / 2``: what that makes of
-a lasso's violators is docs/methods/siso.md, (9).
+``h(v) = floor((a.v + b) / w)`` with ``a ~ N(0, I)`` and ``b ~ U[0, w)``; B hashes make the key of a
+table, and there are K independent tables (docs/methods/siso.md, (10)).  A table is a sorted array
+of (key, id); candidates are scored exactly.  Rows near in l2 collide, so metric "ip" needs rows of
+unit length, where ``a.q = 1 - |a - q|^2 / 2``.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MOST_ROWS = 2**31 - 1
 
 
 def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float64]:
-    """Chance that one hash of this width puts two points at this distance together.
+    """Return the probability that one hash of this width is equal for two points at a distance.
 
     ``p(c) = 1 - 2 Phi(-t) - 2 / (sqrt(2 pi) t) (1 - exp(-t^2 / 2))`` with ``t = w / c``.
 
@@ -45,7 +44,7 @@ def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float
 
     See Also
     --------
-    recall : of whole tables.
+    recall : the probability for all tables.
     LSH : the index.
 
     References
@@ -68,7 +67,7 @@ def collision_probability(distance: ArrayLike, width: float) -> NDArray[np.float
 
 
 def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> NDArray[np.float64]:
-    """Chance that a point at this distance is a candidate, without multi-probe.
+    """Return the probability that a point at a distance is a candidate, without multi-probe.
 
     ``1 - (1 - p(c)^B)^K``, from :func:`collision_probability`.
 
@@ -79,9 +78,9 @@ def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> N
     width : float
         Width of a hash.
     n_hashes : int
-        Hashes of a table, B.
+        Hashes per table, B.
     n_tables : int
-        Tables, K.
+        Number of tables, K.
 
     Returns
     -------
@@ -106,36 +105,36 @@ def recall(distance: ArrayLike, width: float, n_hashes: int, n_tables: int) -> N
 
 
 class LSH(StoredIndex):
-    """K tables of B p-stable hashes of width w.
+    """Approximate neighbours from K tables of B p-stable hashes of width w.
 
-    Lookups go round the tables: first the keys themselves, then the likeliest neighbours.
-    Candidates are scored exactly.
+    A search looks up the key in every table, then the likeliest neighbouring keys.  Candidates are
+    scored exactly.
 
     Parameters
     ----------
     metric : {"l2", "ip"}, default="l2"
-        Squared Euclidean distance, where lower is better, or inner product, where higher is; the
-        latter is meant for rows of unit length.
+        Squared Euclidean distance, where lower is better, or inner product of unit rows, where
+        higher is.
     hash_width : float, default=1.0
         w; above 0.
     n_hashes : int, default=8
-        B, the hashes that make the key of a table.
+        Hashes per table, B.
     n_tables : int, default=20
-        K.
+        Number of tables, K.
     n_probes : int, default=8
-        Further keys a table that are looked up per query, each with one hash moved by +-1, the
-        nearest cell borders first (at most 2 B).
+        Further keys to look up per table and query, each with one hash changed by +-1, the nearest
+        cell borders first (at most 2 B).
     max_candidates : int, optional
-        Stops the lookups.
+        Stop after so many candidates.
     random_state : int, default=0
-        Seeds the hashes.
+        Seed of the hashes.
     n_threads : int, default=1
         Threads.
 
     See Also
     --------
-    recall : what to expect of these numbers.
-    HNSW : usually the better index.
+    recall : the expected recall of these parameters.
+    HNSW : usually better.
     likewise_methods.siso.SparseAnnotator : uses it to find columns.
 
     References
@@ -181,12 +180,12 @@ class LSH(StoredIndex):
         return 0 if self._width is None else len(self._X)
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there, draw the hashes, and file the rows of ``X``.
+        """Replace the content by the rows of ``X``, with new hashes.
 
         Parameters
         ----------
         X : array of shape (n, columns)
-            Rows; float32 inside.
+            Rows, converted to float32.
 
         Returns
         -------
@@ -198,17 +197,17 @@ class LSH(StoredIndex):
         hashes = n_tables * whole(self.n_hashes, "n_hashes")
         number(self.hash_width, "hash_width", above=0)
         rng = np.random.default_rng(whole(self.random_state, "random_state", 0))
-        # Everything in units of w, so that a hash is the floor of a projection.
+        # In units of w, so that a hash is the floor of a projection.
         with np.errstate(over="ignore"):
             scaled = rng.standard_normal((hashes, X.shape[1])) / self.hash_width
             directions = scaled.astype(np.float32)
-            # No cell number may leave int64: half its range, as probes step to the next cell.
+            # Cell numbers must fit into int64, also one step further.
             longest = np.linalg.norm(X.astype(np.float64), axis=1).max(initial=1.0)
             farthest = np.linalg.norm(scaled, axis=1).max(initial=0.0) * longest
         if not farthest < 2.0**62:
             raise InvalidInput(
                 f"hash_width is {self.hash_width!r}, too small for rows of length {longest:.3g}: "
-                "cells could not be counted; take the distance at which rows should collide"
+                "cell numbers overflow; use the distance at which rows should collide"
             )
         self._directions = directions
         self._shifts = rng.random(hashes).astype(np.float32)
@@ -219,7 +218,7 @@ class LSH(StoredIndex):
         return self._hold(X)
 
     def add(self, X: ArrayLike) -> Self:
-        """File more rows.
+        """Add rows.
 
         Parameters
         ----------

@@ -1,10 +1,9 @@
-"""What every nearest-neighbour index of this room offers, and the checks at its door.
+"""The protocol of the nearest-neighbour indexes, and what they share: validation and saving.
 
-``search`` gives ``(ids, values)``, best first.  For metric ``"ip"`` a value is the inner product
+``search`` returns ``(ids, values)``, best first.  For metric ``"ip"`` a value is the inner product
 and **higher is better**; for ``"l2"`` it is the *squared* Euclidean distance and **lower is
-better**.  Where k exceeds what was found, ids are padded with -1 and values with the worst there
-is (-inf for ip, +inf for l2).  Ids are row numbers in order of arrival; equal values are ordered
-by id.
+better**.  Ids are row numbers; equal values are ordered by id.  If fewer than k rows are found, ids
+are padded with -1 and values with -inf (ip) or +inf (l2).
 """
 
 from __future__ import annotations
@@ -24,66 +23,66 @@ Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class NotBuilt(LikewiseError):
-    """An index was asked or added to before ``build`` gave it its width."""
+    """An index was searched or added to before ``build``."""
 
 
 @runtime_checkable
 class Neighbours(Protocol):
-    """Nearest rows of a growing float32 matrix, exactly or nearly: what every index offers.
+    """An index of the nearest rows of a growing float32 matrix, exact or approximate.
 
     See Also
     --------
-    Exact : all rows compared.
-    HNSW : a graph.
-    IVF : cells.
-    LSH : hashing.
+    Exact : compares all rows.
+    HNSW : walks a graph.
+    IVF : searches the nearest cells.
+    LSH : hashes.
     """
 
     metric: Metric
     n_threads: int
 
     def build(self, X: ArrayLike) -> Self:
-        """Forget what was there and hold the rows of ``X``."""
+        """Replace the content by the rows of ``X``."""
 
     def add(self, X: ArrayLike) -> Self:
-        """Hold more rows; their ids go on from ``len(self)``."""
+        """Add rows; their ids start at ``len(self)``."""
 
     def search(self, Q: ArrayLike, k: int) -> Found:
-        """Ids and values, both (rows of Q, k), best first."""
+        """Return ids and values, both of shape (rows of Q, k), best first."""
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file."""
+        """Write one checksummed file."""
 
     @classmethod
     def open(cls, path: str | Path, *, n_threads: int = 1) -> Self:
-        """What ``save`` wrote; :class:`DamagedFile` when it is not that any more."""
+        """Open a saved file; raise :class:`DamagedFile` if it was altered."""
 
     def __len__(self) -> int: ...
 
 
 def rows(X: ArrayLike, name: str, width: int | None = None) -> NDArray[np.float32]:
-    """``X`` as finite C-ordered float32 rows of the expected width, or a clear refusal."""
+    """Return ``X`` as finite C-ordered float32 rows of the expected width."""
     made: NDArray[np.float32] = finite_rows(X, name, width, dtype=np.float32)
     return made
 
 
 def best_first(ids: NDArray[np.int64], values: NDArray[np.float32], metric: Metric) -> Found:
-    """Missing results as -1 and the worst value; equal values in the order of their ids."""
+    """Sort results by value, then id; pad missing ones with -1 and the worst value."""
     ids = ids.astype(np.int64, copy=False)
     values[ids < 0] = np.inf if metric == "l2" else -np.inf
     if ids.shape[1] > 1:
         key = values if metric == "l2" else -values
-        # -1 must stay behind a real row whose value is as bad.
+        # -1 sorts after a real row with the same value.
         order = np.lexsort((np.where(ids < 0, np.iinfo(np.int64).max, ids), key))
         ids, values = np.take_along_axis(ids, order, 1), np.take_along_axis(values, order, 1)
     return ids, values
 
 
 class StoredIndex:
-    """Saving, opening, copying and validation shared by the indexes of this room.
+    """Saving, opening, copying and validation of an index.
 
-    A subclass says what it consists of (``_pack``: plain values and arrays) and how to be that
-    again (``_unpack``).  Constructors only store; ``build`` validates.
+    A subclass defines ``_pack`` (returns plain values and arrays) and ``_unpack``.  Constructors
+    only store parameters; ``build`` validates them.
     """
 
     kind: ClassVar[str]
@@ -112,14 +111,14 @@ class StoredIndex:
         return self._check_built("width")
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file (see ``container``)."""
+        """Write one checksummed file (see ``container``)."""
         self._check_built("save")
         meta, arrays = self._pack()
         save_arrays(path, self.kind, meta, arrays)
 
     @classmethod
     def open(cls, path: str | Path, *, n_threads: int = 1) -> Self:
-        """What ``save`` wrote.  The thread count belongs to this process, not to the file."""
+        """Open a saved file.  The thread count is not part of the file."""
         meta, arrays = open_arrays(path, cls.kind)
         index = cls.__new__(cls)
         index.n_threads = whole(n_threads, "n_threads")

@@ -1,9 +1,9 @@
-"""What a dense row scores, computed one way whichever way found it.
+"""Scores of dense rows, the same bits however a row was found and on every machine.
 
-Flat search, a walk over a graph and a matrix product each add float32 terms in an order of their
-own, and another one on another processor.  So they only nominate: the score of a row is *defined*
-as a float64 sum in the fixed order below, rounded once to float32.  :class:`Flat` asks for as many
-nominees as it takes to prove that no other row belongs among the k best, ties included.
+Flat search, graph search and matrix products add float32 terms in different orders, so they only
+nominate rows.  The score of a row is *defined* as a float64 sum in the fixed order below, rounded
+once to float32.  :class:`Flat` takes enough nominees to prove that no other row is among the k
+best, ties included.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from likewise_methods.kernels import kernel, prefer_numpy
 from likewise_methods.neighbours.exact import Exact
-from likewise_methods.neighbours.few import inner_products, minus_distances
+from likewise_methods.neighbours.numpy_reference import inner_products, minus_distances, shorten
 from likewise_methods.neighbours.protocol import Metric
 
 Rows = NDArray[np.float32]
 Places = NDArray[np.int64]
 
 _ROUNDING = 2.0**-24
-"""Half an ulp of float32: what one operation may be wrong by, relatively."""
+"""Half an ulp of float32: the relative error of one operation."""
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 @kernel
 def _inner(rows, places, query, out):  # type: ignore[no-untyped-def]
-    """Inner products; four sums side by side, since each addition waits for the one before it.
+    """Compute inner products in four parallel sums.
 
-    A product of two float32 numbers is exact in float64: fused or not, the bits are the same.
+    A product of two float32 numbers is exact in float64, so fused additions give the same bits.
     """
     n = len(query)
     for i in range(len(places)):
@@ -49,7 +49,7 @@ def _inner(rows, places, query, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _minus_distance(rows, places, query, out):  # type: ignore[no-untyped-def]
-    """Minus the Euclidean distances, in the same order (no ``fastmath``: nothing is fused)."""
+    """Compute minus the Euclidean distances, in the same order, without ``fastmath``."""
     n = len(query)
     for i in range(len(places)):
         row = rows[places[i]]
@@ -71,9 +71,9 @@ def _minus_distance(rows, places, query, out):  # type: ignore[no-untyped-def]
 
 
 def row_scores(rows: Rows, places: Places, query: Rows, metric: Metric) -> Rows:
-    """Scores of the rows at ``places``, higher is better: inner product, or minus the distance.
+    """Return the scores of the rows at ``places``: inner product, or minus the distance.
 
-    Only as many columns count as ``query`` has.
+    Columns after the width of ``query`` are ignored.
 
     >>> rows = np.array([[0, 0], [3, 4], [6, 8]], np.float32)
     >>> row_scores(rows, np.array([2, 0]), rows[1], "l2").tolist()
@@ -86,17 +86,52 @@ def row_scores(rows: Rows, places: Places, query: Rows, metric: Metric) -> Rows:
         made = np.empty(len(places))
         kernel = _minus_distance if metric == "l2" else _inner
         kernel(rows, places, wide, made)
-    # Beyond float32 there is only infinity, which ranks as it should.
+    # An overflow to infinity still ranks correctly.
     with np.errstate(over="ignore"):
         return made.astype(np.float32)
 
 
+@kernel
+def _shorten(rows):  # type: ignore[no-untyped-def]
+    """Divide each row by its length, in place; sums as in ``_inner``."""
+    n = rows.shape[1]
+    for i in range(len(rows)):
+        row = rows[i]
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for run in range(n >> 2):
+            j = run << 2
+            a += np.float64(row[j]) * np.float64(row[j])
+            b += np.float64(row[j + 1]) * np.float64(row[j + 1])
+            c += np.float64(row[j + 2]) * np.float64(row[j + 2])
+            d += np.float64(row[j + 3]) * np.float64(row[j + 3])
+        for j in range(n & ~3, n):
+            a += np.float64(row[j]) * np.float64(row[j])
+        length = np.sqrt((a + b) + (c + d))
+        if length > 0:
+            for j in range(n):
+                row[j] = np.float32(np.float64(row[j]) / length)
+
+
+def unit_length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows divided by their lengths; rows of zeros stay zero.
+
+    >>> unit_length(np.array([[3, 4], [0, 0]], np.float32)).round(3).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    made: NDArray[np.float32] = np.array(rows, np.float32, order="C")
+    if prefer_numpy(made.size):
+        shorten(made)
+    else:
+        _shorten(made)
+    return made
+
+
 class Flat:
-    """Rows that are all compared; the rows themselves stay with the caller.
+    """Exhaustive search with exact scores; the caller keeps the rows.
 
     >>> rows = np.array([[1, 0], [0, 1], [1, 0], [1, 0]], np.float32)
     >>> places, values = Flat("ip", rows).best(rows, np.ones(4, bool), rows[0], 2)
-    >>> {0, 2, 3} <= set(places.tolist())  # all that share the second place
+    >>> {0, 2, 3} <= set(places.tolist())  # all that tie for second place
     True
     """
 
@@ -106,7 +141,7 @@ class Flat:
         self._longest = _longest(rows)
 
     def add(self, rows: Rows) -> Self:
-        """Hold more rows."""
+        """Add rows."""
         self._index.add(rows)
         self._longest = max(self._longest, _longest(rows))
         return self
@@ -114,10 +149,9 @@ class Flat:
     def best(
         self, rows: Rows, alive: NDArray[np.bool_], query: Rows, k: int
     ) -> tuple[Places, Rows]:
-        """Places and scores, in no order, of living rows: the k best, all that score as the last of
-        them does, and perhaps others.
+        """Return indices and scores of the k best rows, all ties of the last, and perhaps others.
 
-        ``rows`` are those that are held; those that are not ``alive`` are passed over.
+        They are not sorted.  ``rows`` are the rows added; those not ``alive`` are skipped.
         """
         n_dead = len(alive) - int(alive.sum())
         wanted = k + k // 4 + 16 + n_dead
@@ -136,9 +170,9 @@ class Flat:
             wanted *= 2
 
     def _bound(self, worst: float, query: Rows) -> float:
-        """The most that a row can score which faiss put behind one of value ``worst``.
+        """Bound the score of rows that faiss ranks after one of value ``worst``.
 
-        A float32 sum of n terms, in any order, is wrong by n roundings of the sum of their sizes
+        A float32 sum of n terms has an error of at most n roundings of the sum of their magnitudes
         (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2).
         """
         share = 1.01 * (len(query) + 3) * _ROUNDING
@@ -150,6 +184,6 @@ class Flat:
 
 
 def _longest(rows: Rows) -> float:
-    """The largest norm; a chunk at a time, as squares are taken in float64."""
+    """Return the largest norm, computed in float64 in chunks."""
     chunks = (rows[a : a + 4096].astype(np.float64) for a in range(0, len(rows), 4096))
     return max((float(np.sqrt((chunk**2).sum(axis=1).max())) for chunk in chunks), default=0.0)

@@ -1,8 +1,7 @@
-"""What all learners from triplets share: the interface, the checks at the door, saving.
+"""Base classes of all learners from triplets: interface, validation, saving.
 
-A learner says how it begins (``_begin``), learns (``_learn``) and what its weights are
-(``_weights``).  ``fit`` forgets and begins anew; ``partial_fit`` goes on; both check everything
-before they change anything, so bad input leaves a learner as it was.
+A learner defines ``_begin``, ``_learn`` and ``weights_``.  ``fit`` starts again and ``partial_fit``
+continues; both validate all input first, so bad input leaves a learner unchanged.
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ Saved = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 class WeightedSimilarity(Estimator, ABC):
-    """S_w(a, b) = sum_j w_j a_j b_j with learnt weights; scikit-learn's manners.
+    """A scikit-learn style learner of the weights in S_w(a, b) = sum_j w_j a_j b_j.
 
-    Every learner has ``weights_``, ``sparsity_``, ``changed_``, ``scales_`` (what was measured or
-    used; empty where nothing is measured) and ``n_features_in_``.  Batch learners (QPAO, LMNN) have
-    no ``partial_fit``, ``save`` or ``open``, no ``n_rounds_``, ``n_losses_``, ``n_skipped_`` or
-    ``touched_``; they have ``objective_`` and ``n_iter_``.
+    Every learner has ``weights_``, ``sparsity_``, ``changed_``, ``scales_`` (parameters measured or
+    used) and ``n_features_in_``.  Batch learners (QPAO) have ``objective_`` and ``n_iter_``, and
+    none of the methods and attributes of :class:`OnlineLearner`.
     """
 
     n_features_in_: int
@@ -58,12 +56,12 @@ class WeightedSimilarity(Estimator, ABC):
     def _start_weight(self) -> float: ...
 
     def similarity(self, A: Any, B: Any) -> Floats:
-        """S_w of every row of A with every row of B, float64; higher is more alike.
+        """Return S_w of every row of A with every row of B, float64; higher is more similar.
 
         Parameters
         ----------
         A, B : array or sparse matrix of shapes (n, words) and (m, words)
-            Rows of pictures.
+            One row per picture.
 
         Returns
         -------
@@ -74,12 +72,12 @@ class WeightedSimilarity(Estimator, ABC):
         return np.asarray((left.multiply(self.weights_[None, :]).tocsr() @ right.T).toarray())
 
     def margins(self, X: Any, triplets: Any) -> Floats:
-        """S(x, x+) - S(x, x-) of every triplet: w.z.
+        """Return S(x, x+) - S(x, x-) of every triplet: w.z.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, words)
-            Rows of pictures.
+            One row per picture.
         triplets : int array of shape (m, 3)
             Rows of X: anchor, nearer, farther.
 
@@ -92,12 +90,12 @@ class WeightedSimilarity(Estimator, ABC):
         return self._margins(rows, as_triplets(triplets, len(rows.ends) - 1))
 
     def score(self, X: Any, triplets: Any) -> float:
-        """Share of triplets on the right side; a tie is wrong.
+        """Return the share of triplets with a positive margin; a tie counts as wrong.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, words)
-            Rows of pictures.
+            One row per picture.
         triplets : int array of shape (m, 3)
             Rows of X: anchor, nearer, farther.
 
@@ -124,9 +122,9 @@ class WeightedSimilarity(Estimator, ABC):
 
 
 class OnlineLearner(WeightedSimilarity):
-    """A learner that takes triplets as they come, and can be saved between them.
+    """A learner that takes triplets one batch at a time and can be saved.
 
-    ``n_rounds_`` counts triplets learnt from, ``n_losses_`` those that fell short of the margin.
+    ``n_rounds_`` counts the triplets learnt from, ``n_losses_`` those below the margin.
     """
 
     kind: ClassVar[str]
@@ -134,12 +132,12 @@ class OnlineLearner(WeightedSimilarity):
     n_losses_: int
 
     def fit(self, X: Any, triplets: Any, sample_weight: Any = None) -> Self:
-        """Forget, then learn from the triplets in the order given.
+        """Start again and learn from the triplets in the given order.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (n, words)
-            Rows of pictures.
+            One row per picture.
         triplets : int array of shape (m, 3)
             Rows of X: anchor, nearer, farther.
         sample_weight : array of shape (m,), optional
@@ -155,7 +153,7 @@ class OnlineLearner(WeightedSimilarity):
         return self
 
     def partial_fit(self, X: Any, triplets: Any, sample_weight: Any = None) -> Self:
-        """Learn on; a first call begins.
+        """Continue learning; the first call starts.
 
         Parameters
         ----------
@@ -189,27 +187,27 @@ class OnlineLearner(WeightedSimilarity):
 
     @abstractmethod
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
-        """Check the parameters, then take an empty state for ``rows.width`` words."""
+        """Validate the parameters and create an empty state for ``rows.width`` words."""
 
     @abstractmethod
     def _resume(self) -> None:
-        """Refuse parameters that are not those the state was begun with."""
+        """Raise InvalidInput if a parameter changed since learning began."""
 
     @abstractmethod
     def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
-        """Learn; nothing can be wrong with the input any more."""
+        """Learn from validated input."""
 
     # -- saving -----------------------------------------------------------------------------
 
     @abstractmethod
     def _pack_state(self) -> Saved:
-        """Exact state: numbers for the header, arrays (of touched words only)."""
+        """Return the exact state: numbers for the header, and arrays of touched words."""
 
     @abstractmethod
     def _restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None: ...
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file with the exact state: learning goes on from it to the bit."""
+        """Write the exact state to one checksummed file."""
         check_is_fitted(self)
         meta, arrays = self._pack_state()
         parameters = {}
@@ -226,7 +224,7 @@ class OnlineLearner(WeightedSimilarity):
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
+        """Open a file that ``save`` wrote; raise ``DamagedFile`` if it was altered."""
         meta, arrays = open_arrays(path, cls.kind)
         try:
             parameters: dict[str, Any] = {
@@ -244,11 +242,11 @@ class OnlineLearner(WeightedSimilarity):
 
 
 def scatter(words: NDArray[Any], values: NDArray[Any], width: int, fill: float = 0.0) -> Floats:
-    """State of all words from that of the touched ones, rows given for ``words``."""
+    """Return the state of all words from the rows of the touched ones."""
     if len(words) != len(values) or (len(words) and not 0 <= words.min() <= words.max() < width):
         raise ValueError(f"{len(words)} words for {len(values)} values, {width} words in all")
     shape = (width, *values.shape[1:])
-    # zeros() costs nothing for words that are never touched; full() would write them all.
+    # Memory from zeros() that is never written costs nothing; full() writes everything.
     out = np.full(shape, fill) if fill else np.zeros(shape)
     out[words] = values
     return out

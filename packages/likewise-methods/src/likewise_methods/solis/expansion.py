@@ -1,10 +1,8 @@
-"""What a judgement makes of the query itself: liked pictures are mixed in, disliked ones taken out.
+"""Query expansion: add liked pictures to a query and subtract disliked ones.
 
-Rocchio's expansion (1971), ``q + beta mean(liked) - gamma mean(disliked)``, with every word then
-weighted by the log-odds of the liked pictures against the disliked ones (the relevance weight of
-Robertson and Sparck Jones, 1976).  It is a closed form of two sets: on one machine the same bits
-come out whatever order the pictures are given in, nothing has to converge, and one click is enough
-to start.
+Rocchio's expansion (1971), ``q + beta mean(liked) - gamma mean(disliked)``, then each word is
+weighted by its log-odds in liked against disliked pictures (the relevance weight of Robertson and
+Sparck Jones, 1976).  A closed form of two sets: the result does not depend on their order.
 """
 
 from __future__ import annotations
@@ -22,16 +20,16 @@ from likewise_methods.solis.rows import Floats, as_rows
 from likewise_methods.sparse_rows import Rows
 from likewise_methods.validation import finite_rows, number, vector
 
-# How far from 1 the norm of a dense query may be and still count as unit length.
+# A dense query counts as unit length if its norm is this near to 1.
 _UNIT = 1e-3
 
 
 @dataclass(frozen=True)
 class QueryRule:
-    """The constants of the query part.
+    """The constants of query expansion.
 
-    The defaults were chosen on queries that ``make bench-loop`` does not report, and hardly depend
-    on the exact numbers.
+    The defaults were chosen on queries that ``make bench-loop`` does not report; results hardly
+    depend on the exact numbers.
 
     Parameters
     ----------
@@ -40,14 +38,13 @@ class QueryRule:
     gamma : float, default=3.0
         Weight of the mean of the disliked pictures once there are many.
     patience : float, default=10.0
-        With n disliked pictures gamma counts ``n / (n + patience)``: one disliked picture says
-        little about what is not wanted, and most of its words are shared with the query.
+        Multiplies gamma by ``n / (n + patience)`` for n disliked pictures: one of them says little,
+        and shares most of its words with the query.
     smoothing : float, default=1.0
-        How many pictures the prior counts for in the two rates behind the log-odds; above 0.
+        Weight of the prior in the two rates of the log-odds, in pictures; above 0.
     sharpness : float, default=0.5
-        A word's weight is ``max(0, 1 + sharpness s lambda)``, lambda its log-odds and s the sign
-        of its expanded value: words on which expansion and odds agree gain, those on which they
-        contradict each other fade; 0 is plain Rocchio.
+        A word's weight is ``max(0, 1 + sharpness s lambda)`` with log-odds lambda and the sign s of
+        its expanded value; 0 is plain Rocchio.
 
     See Also
     --------
@@ -66,7 +63,7 @@ class QueryRule:
         number(self.smoothing, "smoothing", above=0)
 
     def taken_out(self, n_disliked: int) -> float:
-        """gamma for this many disliked pictures."""
+        """Return gamma for this many disliked pictures."""
         return self.gamma * n_disliked / (n_disliked + self.patience) if n_disliked else 0.0
 
 
@@ -82,39 +79,37 @@ def expand(
     n_pictures: int = 0,
     rule: QueryRule = RULE,
 ) -> Any:
-    """The query after these judgements.
+    """Return the query after these judgements.
 
-    Sparse queries are expanded, and their words weighted by log-odds.  Words of disliked pictures
-    have negative values: they push pictures down.  Dense queries are only expanded, since a dense
-    vector has no words to count.
+    Sparse queries are expanded and their words weighted by log-odds; words of disliked pictures get
+    negative values.  Dense queries are only expanded, since they have no words to count.
 
     Parameters
     ----------
     query : sparse matrix of shape (1, width), or array of shape (width,)
-        The row asked with.
+        The query.
     liked, disliked : sparse matrices or arrays of shape (n, width)
-        Rows of pictures that are like the query and that are not, any n from 0; sparse where the
-        query is.
+        Rows of liked and of disliked pictures, any n from 0; sparse if the query is.
     frequency : array of shape (width,), optional
-        Of ``n_pictures``, how many have each word: the rate a word is expected at where nothing is
-        known; without it the rate among the pictures given is taken.
+        Number of pictures with each word, of ``n_pictures``: the prior rate of a word.  Without it
+        the rate among the given pictures is the prior.
     n_pictures : int, default=0
-        Pictures that ``frequency`` counts.
+        Number of pictures that ``frequency`` counts.
     rule : QueryRule, optional
         The constants.
 
     Returns
     -------
     CSR array of shape (1, width), or array of shape (width,)
-        Of a sparse query: float32 of unit length, without stored zeros.  Of a dense one: of unit
-        length where the query is, else a place between query and liked pictures, away from the
-        others.  Without any picture, or where everything cancels, the query itself.
+        For a sparse query, float32 of unit length without stored zeros.  For a dense one, of unit
+        length if the query is, else a point between query and liked pictures, away from the
+        others.  The query itself if there are no pictures or everything cancels.
 
     See Also
     --------
     QueryRule : the constants.
-    likewise_methods.spaces.LocalMetric : what judgements teach about other queries.
-    profile_learner : the same for words.
+    likewise_methods.spaces.LocalMetric : learns for other queries, in dense spaces.
+    profile_learner : learns for other queries, from words.
 
     References
     ----------
@@ -136,9 +131,9 @@ def expand(
 def own_share(
     query: Any, liked: Any, disliked: Any, expanded: Any, rule: QueryRule = RULE
 ) -> NDArray[np.float64]:
-    """What every entry of the query counts in its expansion: times the query, its own part of it.
+    """Return the factor of each entry of the query in its expansion.
 
-    The rest of ``expanded``, which :func:`expand` made of the same pictures, is theirs.
+    ``query * factor`` is the query's part of ``expanded``, and the rest comes from the pictures.
 
     >>> query, other = np.array([1.0, 0.0]), np.array([[0.0, 1.0]])
     >>> expanded = expand(query, other, other[:0])
@@ -157,12 +152,12 @@ def own_share(
     if sparse:
         made = np.asarray(expanded.toarray()[0], np.float64)
         return np.asarray(np.divide(made, value, out=np.zeros_like(made), where=value != 0))
-    # A dense query is only made shorter.
+    # A dense query is only scaled.
     return np.atleast_1d(np.asarray(expanded, np.float64) @ value / (value @ value))
 
 
 def _is_sparse(X: Any) -> bool:
-    # Arrays are told apart without scipy, which a dense search need not wait for.
+    # A dense search should not import scipy.
     return not isinstance(X, np.ndarray) and sp.issparse(X)
 
 
@@ -170,7 +165,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 class _Sums(NamedTuple):
-    """Over the words some picture has, ascending: sum of values, and pictures with the word."""
+    """Per word that occurs, ascending: sum of values and number of pictures with the word."""
 
     values: Floats
     counts: Floats
@@ -192,7 +187,7 @@ def _expand_sparse(
     own, more, less = (_sum_words(rows, place, len(words)) for rows in (asked, good, bad))
     value = own.values + rule.beta * more.values / max(n_liked, 1)
     value -= rule.taken_out(n_disliked) * less.values / max(n_disliked, 1)
-    # The query is a picture its owner likes.
+    # The query counts as a liked picture.
     wanted = _Sums(own.values, own.counts + more.counts, 1 + n_liked)
     prior = _prior(frequency, n_pictures, asked.width, words, wanted, less)
     odds = log_odds(wanted.counts, wanted.n, less.counts, less.n, prior, rule.smoothing)
@@ -209,11 +204,10 @@ def _expand_sparse(
 def log_odds(
     liked: Floats, n_liked: int, disliked: Floats, n_disliked: int, prior: Any, smoothing: float
 ) -> Floats:
-    """``log p (1 - q) / (q (1 - p))`` of each word, p and q its smoothed rates among the two sets.
+    """Return ``log p (1 - q) / (q (1 - p))`` of each word; p and q are its rates in the two sets.
 
-    ``liked`` and ``disliked`` count the pictures with the word; both rates are drawn to ``prior``
-    (above 0, below 1) as if by ``smoothing`` more pictures, so with no disliked ones q is the prior
-    and with nothing at all the odds are even.
+    ``liked`` and ``disliked`` count the pictures with the word.  Both rates are smoothed by
+    ``smoothing`` pictures with the rate ``prior``, between 0 and 1.
     """
     p = (liked + smoothing * prior) / (n_liked + smoothing)
     q = (disliked + smoothing * prior) / (n_disliked + smoothing)
@@ -232,7 +226,7 @@ def _prior(
     rate = known[words].astype(np.float64) / n_pictures
     if not np.isfinite(rate).all():
         raise InvalidInput("frequency holds a number that is not finite")
-    # A word in no picture or in all of them says nothing certain about the next picture.
+    # Keep the rate of a word in no picture, or in all, inside (0, 1).
     least = 0.5 / (n_pictures + 1.0)
     return np.asarray(np.clip(rate, least, 1.0 - least))
 
@@ -247,7 +241,7 @@ def _sparse_rows(X: Any, width: int, name: str) -> Rows:
 
 
 def _support(width: int, *sets: Rows) -> tuple[Any, Any]:
-    """Words that occur, ascending, and the place of each among them; sorting would cost more."""
+    """Return the words that occur, ascending, and each word's index among them, without sorting."""
     occurs = np.zeros(width, bool)
     for rows in sets:
         occurs[rows.words] = True
@@ -266,10 +260,9 @@ def _sum_words(rows: Rows, place: Any, n_words: int) -> _Sums:
 
 
 def _whole(values: Any, n: int) -> tuple[Floats, float]:
-    """The values as whole multiples of a power of two, and that power.
+    """Return the values as integer multiples of a power of two, and that power.
 
-    So small a one that float32 loses nothing that matters, and so large that sums of n values
-    stay below 2^53: whole numbers add up to the same bits in any order.
+    Sums of n such integers stay below 2^53, so they are exact in any order.
     """
     peak = float(np.abs(values).max(initial=0.0))
     bits = 52 - n.bit_length() - math.frexp(peak)[1]
@@ -277,7 +270,7 @@ def _whole(values: Any, n: int) -> tuple[Floats, float]:
 
 
 def _unit(value: Floats) -> NDArray[np.float32] | None:
-    """Unit length in float32; None where nothing is left."""
+    """Scale to unit length in float32; return None for a zero vector."""
     peak = float(np.abs(value).max(initial=0.0))
     if not (np.isfinite(peak) and peak > 0):
         return None
@@ -303,7 +296,7 @@ def _expand_dense(query: Any, liked: Any, disliked: Any, rule: QueryRule) -> Any
     own = asked.astype(np.float64)
     value = own + rule.beta * _mean(good)
     if abs(float(np.linalg.norm(own)) - 1.0) > _UNIT:
-        # A place rather than a direction: it moves among the pictures, and never in scale.
+        # A point rather than a direction: it moves, but is not scaled.
         weight = 1.0 + (rule.beta if len(good) else 0.0)
         place = value / weight
         if len(bad):
@@ -321,7 +314,7 @@ def _dense_rows(X: Any, width: int, name: str) -> Floats:
 
 
 def _mean(rows: Floats) -> Any:
-    """Mean row, the same bits for any order of the rows; 0 of none."""
+    """Return the mean row, the same bits for any order of the rows; 0 without rows."""
     if not len(rows):
         return 0.0
     whole, unit = _whole(rows, len(rows))

@@ -1,11 +1,9 @@
-"""What a judgement teaches a profile: triplets of query, liked picture and negative, and SOLIS.
+"""Turn judgements into triplets of query, liked picture and negative, and learn them with SOLIS.
 
-A profile is SOLIS learned as an offset from plain similarity (``start="ones"``): words that no
-judgement touched keep weight 1, so a click re-ranks an answer and never empties it.  The constants
-serve rows of unit length, hundreds of visual words or a hundred activations alike; they were chosen
-on queries that ``make bench-loop`` does not report.  What the caps cost was measured with a margin
-of 1: nothing beyond noise on two sets of words, some transfer within a class on a third and on
-activations; with the margin below it has not been measured.
+A profile is a SOLIS learner that starts at plain similarity (``start="ones"``): words that no
+judgement touched keep weight 1, so a judgement re-ranks results and never empties them.  The
+constants are for rows of unit length; they were chosen on queries that ``make bench-loop`` does not
+report.
 """
 
 from __future__ import annotations
@@ -21,43 +19,42 @@ from likewise_methods.solis.solis import SOLIS
 from likewise_methods.validation import generator, whole
 
 ETA = 0.1
-"""Step.  AdaGrad's division makes it the most a word can move in its first round, whatever the
-scale of the rows: a tenth of its weight."""
+"""Step: with AdaGrad's division a word moves at most this much in its first round."""
 
 DELTA = 0.01
 """Added to AdaGrad's scale.  Entries of z are about .003 for visual words and .01 for sparse
-activations: below that a word moves in proportion to what it contributes, above by the step."""
+activations: a smaller entry moves its word in proportion, a larger one by the step."""
 
 MARGIN = 0.3
-"""Ten times the plain score gap of visual words (about .03), so that there every triplet of a
-judgement teaches, not only those ranked wrongly.  Sparse activations have larger gaps and all
-classes share them: they reach the margin, and stop before queries of other classes suffer
-(`lesson` deals with a query that is its own positive)."""
+"""Ten times the score gap of visual words (about .03), so that every triplet of a judgement counts,
+not only the wrongly ranked ones.  Sparse activations have larger gaps: they reach the margin and
+stop before queries of other classes suffer."""
 
 L1 = 0.0
-"""No penalty: it would draw every word a little back to 1 in every later round, and an old
-judgement would fade by the number of newer ones.  Sparse profiles are learned apart."""
+"""No penalty: it would move every word back to 1 a little in every later round, so that old
+judgements would fade."""
 
 JUDGEMENT_REACH = 0.5
-"""How far one judgement may move the weight of a word, either way."""
+"""The most that one judgement may change the weight of a word."""
 
 SESSION_REACH = 2.0
-"""How far one session may move the weight of a word, either way."""
+"""The most that one session may change the weight of a word."""
 
 N_RANDOM = 10
-"""How many random pictures stand in where a judgement names nothing to be ranked below."""
+"""Number of random negatives for a judgement without disliked pictures."""
 
 RANDOM_WEIGHT = 0.25
-"""Sample weight of their triplets: nobody said that they are unlike the query."""
+"""Sample weight of triplets with random negatives."""
 
 LIMIT = 200
-"""At most so many triplets a judgement, so that none outweighs the rest by its size."""
+"""Most triplets of one judgement, so that a large one does not outweigh the others."""
 
 
 def profile_learner() -> SOLIS:
-    """A profile before its first judgement.
+    """Return the learner of a new profile.
 
-    Adaptive forward-backward: its state is the offset itself, so a cap on it is a cap on the state.
+    It uses adaptive forward-backward, whose state is the offset itself, so that weights can be
+    capped.
 
     Returns
     -------
@@ -67,7 +64,7 @@ def profile_learner() -> SOLIS:
     See Also
     --------
     judgement_triplets : what it learns from.
-    likewise_methods.spaces.LocalMetric : the same for dense rows.
+    likewise_methods.spaces.LocalMetric : learns from judgements in dense spaces.
 
     Examples
     --------
@@ -81,22 +78,21 @@ def profile_learner() -> SOLIS:
 def judgement_triplets(
     n_liked: int, n_negatives: int, *, seed: Any, limit: int = LIMIT
 ) -> NDArray[np.int64]:
-    """Triplets over the rows of a small matrix stacked as query, liked pictures, negatives.
+    """Return triplets over the rows of a matrix of query, liked pictures, then negatives.
 
-    Every liked picture against every negative.  Without a liked picture the query is its own
-    positive: what it has itself is worth more than what it shares with the negatives.  No
-    negatives, no triplets.
+    Every liked picture is paired with every negative.  Without a liked picture the query is its own
+    positive.  Without negatives there are no triplets.
 
     Parameters
     ----------
     n_liked : int
-        Pictures that are like the query.
+        Number of liked pictures.
     n_negatives : int
-        Pictures that are not.
+        Number of disliked or random pictures.
     seed : int or Generator
-        Draws the order.
+        Determines the order.
     limit : int, default=200
-        Triplets, at most: the first ones of that order.
+        Most triplets: the first ones of that order.
 
     Returns
     -------
@@ -128,11 +124,11 @@ def judgement_triplets(
 def lesson(
     X: Any, triplets: NDArray[np.int64], weight: float = 1.0, *, margin: float = MARGIN
 ) -> tuple[Any, NDArray[np.int64], Floats]:
-    """Rows, triplets and sample weights as the learner should see them; X is sparse.
+    """Return rows, triplets and sample weights for the learner; X is sparse.
 
-    A query that is its own positive has a plain margin of nearly 1 and would teach nothing at
-    ``MARGIN``.  Such triplets are anchored at ``margin`` times the query and weigh ``1 / margin``
-    more: the hinge is then that of margin 1, to the letter, and the gradient stays as it was.
+    A query that is its own positive has a margin of nearly 1 and would not change anything at
+    ``MARGIN``.  Such triplets get ``margin`` times the query as anchor and ``1 / margin`` as
+    weight, which equals a hinge with margin 1 and keeps the gradient.
 
     >>> X = sp.csr_array(np.array([[0.8, 0.6], [0.0, 1.0]]))
     >>> rows, triplets, weights = lesson(X, judgement_triplets(0, 1, seed=0), margin=0.5)
@@ -150,10 +146,10 @@ def lesson(
 
 
 def within_reach(weights: Floats, judgement: Floats, session: Floats) -> Floats:
-    """``weights`` brought back to what one judgement and one session may do.
+    """Clip ``weights`` to the most that one judgement and one session may change.
 
-    ``judgement`` and ``session`` are the weights of the same words before the judgement and when
-    its session began.  (Offsets, weights minus 1, do as well: only differences matter.)
+    ``judgement`` and ``session`` are the weights of the same words before the judgement and before
+    its session.  Offsets (weights minus 1) work too: only differences matter.
 
     >>> within_reach(np.array([0.9, -0.2, 2.4]), np.array([0, 0, 1.8]), np.zeros(3)).tolist()
     [0.5, -0.2, 2.0]

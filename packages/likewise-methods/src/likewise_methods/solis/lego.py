@@ -1,8 +1,7 @@
 """LEGO (Jain et al. 2009): online LogDet learning of a Mahalanobis metric.
 
-A triplet is two pairs: the nearer should be closer than a low target, the farther no closer than
-a high one.  Only violated pairs move the metric, and only along their own words
-(docs/methods/solis.md, (18)).
+A triplet gives two pairs: the nearer should be closer than a low target, the farther not closer
+than a high target.  Only violated pairs change the metric (docs/methods/solis.md, (18)).
 """
 
 from __future__ import annotations
@@ -23,37 +22,35 @@ _SAMPLE = 10_000
 
 
 class LEGO(MinusDistance, OnlineRival):
-    """Learns ``d(a, b) = sum_j w_j (a_j - b_j)^2`` (or a full matrix) from w = 1.
+    """Learn ``d(a, b) = sum_j w_j (a_j - b_j)^2`` (or a full matrix) from w = 1.
 
-    Each violated pair with target y is answered by the LogDet step of rate ``eta``.  ``similarity``
-    is minus the distance, and ``sample_weight`` multiplies eta.
+    Each violated pair causes a LogDet step of rate ``eta``.  ``similarity`` is minus the distance,
+    and ``sample_weight`` multiplies eta.
 
     Parameters
     ----------
     eta : float, default=0.1
         Rate of a step; above 0.
     low, high : float, optional
-        Targets: nearer pictures should be closer than ``low``, farther ones no closer than
-        ``high``.  Left None they are the 5th and 95th percentile of the plain distances in the
-        triplets of the first call; one given that the other measured would not leave room for is
-        refused.
+        Targets: nearer pictures should be closer than ``low``, farther ones not closer than
+        ``high``.  By default the 5th and 95th percentile of the distances in the first triplets.
     form : {"diagonal", "full"}, default="diagonal"
-        One weight a word, or a matrix (up to 10,000 words).
+        One weight per word, or a matrix (up to 10,000 words).
 
     Attributes
     ----------
     weights_ : array of shape (words,)
-        Of the diagonal form; the full form has ``matrix_``.
+        The weights; only of the diagonal form.
     matrix_ : array of shape (words, words)
         The matrix, or the weights as a diagonal one.
     scales_ : dict of str to float
         The rate and the targets that were used.
     n_rounds_, n_losses_ : int
-        Triplets learnt from, and those that asked for an update.
+        Triplets learnt from, and those that caused an update.
 
     See Also
     --------
-    OASIS : a similarity in place of a metric.
+    OASIS : learns a similarity.
 
     References
     ----------
@@ -102,7 +99,7 @@ class LEGO(MinusDistance, OnlineRival):
             low, high = np.percentile(distances, [5, 95])
             targets["low"] = float(low) if given["low"] is None else given["low"]
             targets["high"] = float(high) if given["high"] is None else given["high"]
-            # Both measured may be equal: all pictures are equally far apart, which is no mistake.
+            # Two measured targets may be equal: all distances are.
             one_given = given["low"] is not None or given["high"] is not None
             if one_given and targets["low"] >= targets["high"]:
                 known, other = ("low", "high") if given["high"] is None else ("high", "low")
@@ -124,7 +121,7 @@ class LEGO(MinusDistance, OnlineRival):
 
 
 def _plain_distances(rows: Rows, triplets: Triplets) -> Floats:
-    """Squared distances of the nearer and of the farther pairs."""
+    """Return the squared distances of the nearer, then of the farther pairs."""
     values = rows.values.astype(np.float64)
     X = sp.csr_array(
         (values, rows.words.astype(np.int64), rows.ends), shape=(len(rows.ends) - 1, rows.width)

@@ -1,14 +1,13 @@
-"""The one thing all learners see of a triplet: z = x * (x+ - x-), built from sorted CSR rows.
+"""Compute z = x * (x+ - x-) of each triplet from sorted CSR rows.
 
-Loss and gradient follow from it (docs/methods/solis.md, (2) and (3)).  The support of z lies inside
-that of the anchor x, so the anchor drives.  Its words are marked in a small set of bits that stays
-in the first-level cache (and stays as it is while the anchor repeats); the other two rows are
-filtered through it without branches, and the few words that pass are looked up in the anchor by
-bisection.  A plain merge of three lists mispredicts a branch at nearly every word.
+Loss and gradient depend on a triplet only through z (docs/methods/solis.md, (2) and (3)).  The
+support of z lies inside that of the anchor x.  The anchor's words are marked in a bit set small
+enough for the first-level cache; the other two rows are filtered through it without branches, and
+the few words that pass are looked up in the anchor by bisection.  (A merge of three lists
+mispredicts a branch at nearly every word.)
 
-Nothing in z depends on what has been learnt.  So z of a window of triplets is built ahead, anchor
-by anchor, and learners take it in their own order, to the same bits: an anchor is marked and read
-once a window, however its triplets are spread.
+z does not depend on the weights.  So z of a window of triplets is built ahead, sorted by anchor,
+and read in the order of the triplets.
 """
 
 from __future__ import annotations
@@ -23,46 +22,46 @@ from likewise_methods.sparse_rows import Rows
 
 Array = Any
 
-# Triplets of a window at most, of the first one, and numbers of z there is room for: 30 MB.
+# Most triplets of a window, of the first window, and capacity for numbers of z (30 MB).
 _WINDOW, _FIRST = 1 << 18, 1 << 12
 _ROOM = 1 << 21
-# Triplets whose rows are filtered before the first is finished: the values it wants have come then.
+# Triplets filtered before the first of them is finished, so that its values are in cache.
 _GROUP = 8
-# How many triplets ahead rows are hinted at, and how many ahead z; elements in a line of words.
+# Prefetch distances in triplets, for rows and for z; words per cache line.
 _AHEAD, _SOON = 3, 8
 _LINE = 16
-# Bits of an anchor that a pass of sorting looks at.
+# Bits per pass of the radix sort.
 _DIGIT = 11
-# In a window's numbers: where it begins and ends, triplets of the next one, numbers of z in use.
+# Indices into ``Work.window``: begin, end, size of the next window, numbers of z in use.
 _BEGIN, _END, _NEXT, _USED = range(4)
 
 
 class Work(NamedTuple):
-    """Working memory of a pass over triplets, from the first to the last."""
+    """Working memory for one pass over the triplets."""
 
-    anchor: Array  # int64 (1): the row whose words are marked, or -1
-    marks: Array  # uint64: a bit for the words with the same last digits, set if the anchor has one
-    passed: Array  # int64: places in the other rows of a group that passed the filter
-    stops: Array  # int64 (2 a triplet of a group): where those of each row end
-    places: Array  # int32: places in the anchor that z may touch
-    gap: Array  # float64: x+ - x- at each place of the anchor; zero between triplets
+    anchor: Array  # int64 (1): the row with marked words, or -1
+    marks: Array  # uint64: bit set of the anchor's words, by their last bits
+    passed: Array  # int64: indices into the other rows that passed the filter
+    stops: Array  # int64 (2 per triplet of a group): the end of each row's indices
+    places: Array  # int32: indices into the anchor where z may be non-zero
+    gap: Array  # float64: x+ - x- at each index of the anchor; zero between triplets
     window: Array  # int64 (4)
-    order: Array  # int32: triplets of the window, anchor by anchor
-    spare: Array  # int32: the same half sorted
+    order: Array  # int32: triplets of the window sorted by anchor
+    spare: Array  # int32: buffer of the sort
     digits: Array  # int64
-    starts: Array  # int64: where z of each triplet of the window begins, -1: there was no room
-    sizes: Array  # int32: and its non-zeros
+    starts: Array  # int64: where z of each triplet begins; -1 if it did not fit
+    sizes: Array  # int32: number of non-zeros
     words: Array  # uint32: supports of z
     z: Array  # float64: their values
 
 
 def new_work(rows: Rows, n: int) -> Work:
-    """For a pass over n triplets of ``rows``."""
+    """Allocate the memory for a pass over n triplets of ``rows``."""
     longest = int(np.diff(rows.ends).max(initial=0)) + 1
-    # One bit in 128 set at most, 8 kB for rows of 290 words: a word in 200 passes for nothing.
+    # At most one bit in 128 is set (8 kB for rows of 290 words): 1 word in 200 passes wrongly.
     bits = max(10, (128 * longest - 1).bit_length())
     size = max(min(n, _WINDOW), 1)
-    # At the end room for one z, for those that a window has no room for.
+    # The last part holds the z of one triplet that does not fit into its window.
     room = min(_ROOM, 2 * longest * size) + 2 * longest
     return Work(
         np.array([-1], np.int64), np.zeros(1 << (bits - 6), np.uint64),
@@ -95,7 +94,7 @@ def _mark(rows, a, work):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _filter(rows, other, n, work):  # type: ignore[no-untyped-def]
-    """Places of ``other`` whose words may be the anchor's, into ``work.passed`` from n on."""
+    """Append indices of ``other`` whose words may be the anchor's to ``work.passed``."""
     marks, passed, words = work.marks, work.passed, rows.words
     last = np.uint64(len(marks) - 1)
     first = n
@@ -110,7 +109,7 @@ def _filter(rows, other, n, work):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _place(words, start, end, word):  # type: ignore[no-untyped-def]
-    """The last place whose word is not above ``word``, without a branch to predict."""
+    """Return the last index whose word is not above ``word``, without branches."""
     at, size = np.uint64(start), np.uint64(end - start)
     while size > 1:
         half = size >> np.uint64(1)
@@ -121,7 +120,7 @@ def _place(words, start, end, word):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _add_shared(rows, a, low, high, sign, count, work):  # type: ignore[no-untyped-def]
-    """Add ``sign`` times the passed words that are the anchor's to ``work.gap``."""
+    """Add ``sign`` times the values at words shared with the anchor to ``work.gap``."""
     words, first, end = rows.words, rows.ends[a], rows.ends[a + 1]
     for k in range(low, high):
         at = np.uint64(work.passed[k])
@@ -130,7 +129,7 @@ def _add_shared(rows, a, low, high, sign, count, work):  # type: ignore[no-untyp
             p -= np.uint64(first)
             before = work.gap[p]
             work.gap[p] = before + sign * np.float64(rows.values[at])
-            # A value is never zero, so a zero means that x+ lacks the word.
+            # Stored values are not zero, so a zero means that x+ lacks the word.
             work.places[count] = p
             count += np.uint64(before == 0.0)
     return count
@@ -150,7 +149,7 @@ def _start(rows, triplets, t, g, n, work):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _finish(rows, triplets, t, g, at, work):  # type: ignore[no-untyped-def]
-    """z of triplet t into ``work.words`` and ``work.z`` from ``at`` on; gives where it ends."""
+    """Write z of triplet t into ``work.words`` and ``work.z`` from ``at``; return its end."""
     a, low = triplets[t, 0], work.stops[2 * g - 1] if g > 0 else 0
     middle, high = work.stops[2 * g], work.stops[2 * g + 1]
     count = _add_shared(rows, a, low, middle, 1.0, np.uint64(0), work)
@@ -168,14 +167,14 @@ def _finish(rows, triplets, t, g, at, work):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _hint(rows, r):  # type: ignore[no-untyped-def]
-    # Of the values only shared words are read, a few a row: ``_filter`` hints at those.
+    # Few values are read: ``_filter`` prefetches those.
     for i in range(rows.ends[r], rows.ends[r + 1], _LINE):
         prefetch(rows.words, i)
 
 
 @kernel(inline="always")
 def _sort(triplets, first, n, n_rows, work):  # type: ignore[no-untyped-def]
-    """``work.order``: the n triplets from ``first`` on by their anchors, digit by digit."""
+    """Sort n triplets from ``first`` by anchor into ``work.order`` (radix sort)."""
     order, spare, digits = work.order, work.spare, work.digits
     for i in range(n):
         order[i] = i
@@ -199,7 +198,7 @@ def _sort(triplets, first, n, n_rows, work):  # type: ignore[no-untyped-def]
 
 @kernel(_nrt=False)
 def _open_window(rows, triplets, first, work):  # type: ignore[no-untyped-def]
-    """z of the triplets from ``first`` on, as many as are likely to find room."""
+    """Build z of the next triplets from ``first``, as many as are likely to fit."""
     n = min(work.window[_NEXT], len(triplets) - first)
     _sort(triplets, first, n, len(rows.ends) - 1, work)
     longest, used, done = len(work.gap), 0, 0
@@ -227,14 +226,14 @@ def _open_window(rows, triplets, first, work):  # type: ignore[no-untyped-def]
             used = end
         done += size
     work.window[_BEGIN], work.window[_END], work.window[_USED] = first, first + n, used
-    # Three quarters of what would fill the room.
+    # Three quarters of what would fill the memory.
     likely = n if used == 0 else room * done // used * 3 // 4
     work.window[_NEXT] = max(1, min(len(work.order), 8 * n, likely))
 
 
 @kernel(_nrt=False)
 def _build_now(rows, triplets, t, work):  # type: ignore[no-untyped-def]
-    """z of a triplet that its window had no room for, at the end of all."""
+    """Build z of one triplet that did not fit into its window."""
     at = len(work.words) - 2 * len(work.gap)
     _start(rows, triplets, t, 0, np.uint64(0), work)
     return at, _finish(rows, triplets, t, 0, at, work)
@@ -242,9 +241,9 @@ def _build_now(rows, triplets, t, work):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def find_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
-    """Where z of triplet t begins and ends in ``work.words`` and ``work.z``.
+    """Return begin and end of z of triplet t in ``work.words`` and ``work.z``.
 
-    Triplets are asked for from the first to the last.
+    Call it for the triplets in ascending order.
     """
     if t >= work.window[_END]:
         _open_window(rows, triplets, t, work)
@@ -260,7 +259,7 @@ def find_margin(rows, triplets, t, work):  # type: ignore[no-untyped-def]
 
 @kernel
 def margins(rows, triplets, weights, work, out):  # type: ignore[no-untyped-def]
-    """w.z of every triplet."""
+    """Compute w.z of every triplet."""
     for t in range(len(triplets)):
         total = 0.0
         at, end = find_margin(rows, triplets, t, work)
@@ -271,7 +270,7 @@ def margins(rows, triplets, weights, work, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def moments(rows, triplets, work, total, squares):  # type: ignore[no-untyped-def]
-    """Add z and z^2 of every triplet to ``total`` and ``squares``, one entry a word."""
+    """Add z and z^2 of every triplet to ``total`` and ``squares``, per word."""
     for t in range(len(triplets)):
         at, end = find_margin(rows, triplets, t, work)
         for k in range(at, end):
@@ -281,7 +280,7 @@ def moments(rows, triplets, work, total, squares):  # type: ignore[no-untyped-de
 
 @kernel
 def count_margins(rows, triplets, work, ends):  # type: ignore[no-untyped-def]
-    """Non-zeros of every z, summed up: where each begins in a matrix of them."""
+    """Compute the row pointers of the CSR matrix of all z."""
     for t in range(len(triplets)):
         at, end = find_margin(rows, triplets, t, work)
         ends[t + 1] = ends[t] + end - at
@@ -289,7 +288,7 @@ def count_margins(rows, triplets, work, ends):  # type: ignore[no-untyped-def]
 
 @kernel
 def write_margins(rows, triplets, work, ends, words, values):  # type: ignore[no-untyped-def]
-    """The matrix of all z, after ``count_margins``."""
+    """Write the CSR matrix of all z, after ``count_margins``."""
     for t in range(len(triplets)):
         at, end = find_margin(rows, triplets, t, work)
         for k in range(at, end):

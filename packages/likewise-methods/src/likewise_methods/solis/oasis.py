@@ -18,7 +18,7 @@ from likewise_methods.validation import number
 
 
 class OASIS(OnlineRival):
-    """Each triplet that falls short of the margin is repaired, by a step of at most ``C``.
+    """Learn a similarity; each triplet below the margin causes a step of at most ``C``.
 
     ``w += min(C, loss/|z|^2) z`` from w = 1 (``form="diagonal"``), or with a full matrix
     (``form="full"``) ``W += min(C, loss/|V|^2) V``, V = x (x+ - x-)', from the identity.
@@ -29,25 +29,25 @@ class OASIS(OnlineRival):
     C : float, default=0.1
         The longest step; above 0.
     form : {"diagonal", "full"}, default="diagonal"
-        One weight a word, or a matrix (up to 10,000 words).
+        One weight per word, or a matrix (up to 10,000 words).
     margin : float, default=1.0
-        Of the hinge; above 0.
+        Margin of the hinge; above 0.
 
     Attributes
     ----------
     weights_ : array of shape (words,)
-        Of the diagonal form; the full form has ``matrix_``.
+        The weights; only of the diagonal form.
     matrix_ : array of shape (words, words)
         The matrix, or the weights as a diagonal one.
     sparsity_, changed_ : float
         Shares of weights that are zero, and that differ from the start.
     n_rounds_, n_losses_ : int
-        Triplets learnt from, and those that asked for an update.
+        Triplets learnt from, and those that caused an update.
 
     See Also
     --------
     SOLIS : sparse weights from the same triplets.
-    LEGO : a metric in place of a similarity.
+    LEGO : learns a metric.
 
     References
     ----------

@@ -1,9 +1,8 @@
-"""QPAO (after Cai et al. 2010): the batch rival, a quadratic programme with its certificate.
+"""QPAO (after Cai et al. 2010): weights from a quadratic programme, with a duality gap.
 
-``min |w|^2/2 + C sum_i max(0, margin - w.z_i), w >= 0``.  Its dual has one bounded variable a
-triplet and w = max(0, sum_i a_i z_i); coordinate ascent climbs it, and the duality gap says how far
-both are from the optimum (docs/methods/solis.md, (19)).  The method's text was not available: this
-is built from its abstract.
+``min |w|^2/2 + C sum_i max(0, margin - w.z_i), w >= 0``.  The dual has one bounded variable per
+triplet and w = max(0, sum_i a_i z_i); it is solved by coordinate ascent (docs/methods/solis.md,
+(19)).  Rebuilt from the paper's abstract: its text was not available.
 """
 
 from __future__ import annotations
@@ -23,32 +22,31 @@ from likewise_methods.validation import generator, number, whole
 
 
 class QPAO(WeightedSimilarity):
-    """Non-negative weights of a hinge-loss quadratic programme; batch only.
+    """Learn non-negative weights by a hinge-loss quadratic programme; batch only.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the losses against the length of the weights; above 0.
+        Weight of the losses against ``|w|^2 / 2``; above 0.
     margin : float, default=1.0
-        Of the hinge; above 0.
+        Margin of the hinge; above 0.
     tol : float, default=1e-3
-        It stops when the duality gap is at most this share of the primal objective.
+        Stop when the duality gap is at most this share of the primal objective.
     max_iter : int, default=200
-        Passes, at most; a ``ConvergenceWarning`` says that they came first.
+        Most passes; reaching it gives a ``ConvergenceWarning``.
     random_state : int, Generator or None, default=0
-        Seeds the order of the coordinates.
+        Seed of the order of the coordinates.
 
     Attributes
     ----------
     weights_ : array of shape (words,)
         The weights, none below 0.
     dual_ : array of shape (m,)
-        One multiplier a triplet, 0 to C.
+        One multiplier per triplet, 0 to C.
     objective_, gap_ : float
-        The primal objective and its duality gap, recomputed in full from ``weights_`` and
-        ``dual_``.
+        The primal objective and its duality gap, computed from ``weights_`` and ``dual_``.
     n_iter_ : int
-        Passes taken.
+        Number of passes.
     sparsity_, changed_ : float
         Shares of weights that are zero, and that are not.
     scales_ : dict
@@ -56,7 +54,7 @@ class QPAO(WeightedSimilarity):
 
     See Also
     --------
-    SOLIS : the same triplets, one at a time.
+    SOLIS : learns online.
 
     References
     ----------
@@ -119,7 +117,7 @@ class QPAO(WeightedSimilarity):
         while n_iter < max_iter and not gap <= tol * primal:
             n_iter += 1
             climb(ends, words, z, total, dual, limit, margin, rng.permutation(len(triplets)))
-            # Afresh: thousands of small updates leave rounding errors in the sum.
+            # Summed again: thousands of small updates accumulate rounding errors.
             primal, gap = certificate(ends, words, z, total, dual, limit, margin)
         if not gap <= tol * primal:
             warnings.warn(
@@ -146,14 +144,14 @@ class QPAO(WeightedSimilarity):
 
 @kernel
 def climb(ends, words, z, total, dual, limit, margin, order):  # type: ignore[no-untyped-def]
-    """One pass: a_i <- clip(a_i + (margin - w.z_i)/|z_i|^2, 0, C_i), w = max(0, total)."""
+    """Do one pass: a_i <- clip(a_i + (margin - w.z_i)/|z_i|^2, 0, C_i), w = max(0, total)."""
     for t in order:
         value = 0.0
         power = 0.0
         for k in range(ends[t], ends[t + 1]):
             value += max(total[words[k]], 0.0) * z[k]
             power += z[k] * z[k]
-        # Without shared words the loss is constant: the multiplier sits at its bound.
+        # Without shared words the loss is constant and the multiplier at its bound.
         fresh = limit[t]
         if power > 0.0:
             fresh = min(max(dual[t] + (margin - value) / power, 0.0), limit[t])
@@ -166,7 +164,7 @@ def climb(ends, words, z, total, dual, limit, margin, order):  # type: ignore[no
 
 @kernel
 def certificate(ends, words, z, total, dual, limit, margin):  # type: ignore[no-untyped-def]
-    """Primal objective and duality gap; ``total`` is summed up anew from ``dual``."""
+    """Return primal objective and duality gap; sum ``total`` again from ``dual``."""
     total[:] = 0.0
     for t in range(len(dual)):
         for k in range(ends[t], ends[t + 1]):

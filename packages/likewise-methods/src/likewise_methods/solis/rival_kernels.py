@@ -1,8 +1,4 @@
-"""Rounds of the rivals: OASIS and LEGO, with a weight per word or with a full matrix.
-
-The diagonal forms touch the non-zeros of a triplet only; the full ones a block of the matrix
-(OASIS) or all of it (LEGO, whose rank-one update is dense).
-"""
+"""Kernels of OASIS and LEGO, with a weight per word or with a full matrix."""
 
 from __future__ import annotations
 
@@ -40,7 +36,7 @@ def oasis_diagonal(rows, triplets, sample_weight, w, counters, C, margin, work):
 
 @kernel
 def difference(rows, u, v, words, values):  # type: ignore[no-untyped-def]
-    """Row u minus row v by merging their sorted words; gives the number of non-zeros."""
+    """Compute row u minus row v; return the number of non-zeros."""
     i, end_i = rows.ends[u], rows.ends[u + 1]
     j, end_j = rows.ends[v], rows.ends[v + 1]
     n = 0
@@ -96,16 +92,13 @@ def oasis_full(rows, triplets, sample_weight, W, counters, C, margin, words, d):
 
 @kernel
 def _root(b, n, y, eta):  # type: ignore[no-untyped-def]
-    """The c with sum_j b_j/(1 + c b_j) = y + c/eta, on c > -1/max b: Newton inside a bracket.
-
-    Left minus right falls and is convex there, so a Newton step from the left never overshoots.
-    """
+    """Solve sum_j b_j/(1 + c b_j) = y + c/eta for c > -1/max b, by Newton steps in a bracket."""
     top = 0.0
     total = 0.0
     for k in range(n):
         top = max(top, b[k])
         total += b[k]
-    # At c = 0 the sum is the distance; from there the sign of the root is known.
+    # The value at c = 0 gives the sign of the root.
     if total > y:
         low, high = 0.0, eta * (total - y)
         c = low
@@ -125,7 +118,7 @@ def _root(b, n, y, eta):  # type: ignore[no-untyped-def]
             high = c
         newton = c - value / slope
         step = newton if low < newton < high else 0.5 * (low + high)
-        # The sum itself is known to about 1e-14 of its terms; asking for more never ends.
+        # The sum is accurate to about 1e-14 of its terms.
         if abs(step - c) <= 1e-13 * abs(c) or abs(value) <= 1e-14 * (total + y):
             break
         c = step
@@ -181,7 +174,7 @@ def lego_full(rows, triplets, sample_weight, A, counters, eta, low, high, words,
                 2 * rate * distance
             )
             c = rate * (target - y)
-            # A is symmetric: its rows are its columns, and rows lie together.
+            # A is symmetric; its rows are contiguous.
             product[:] = 0.0
             for k in range(n):
                 for i in range(m):

@@ -1,7 +1,4 @@
-"""What the online rivals share: one weight per word, or a full matrix for few words.
-
-A full matrix over 10,000 words takes 800 MB; above that the full form is refused.
-"""
+"""Base classes of OASIS and LEGO: one weight per word, or a full matrix (up to 10,000 words)."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _FORMS = ("diagonal", "full")
 
 
 class OnlineRival(OnlineLearner):
-    """Starts at ones or the identity; ``form`` is "diagonal" or "full"."""
+    """A learner of weights or a matrix that starts at ones or the identity."""
 
     form: str
     _state: Floats
@@ -35,7 +32,7 @@ class OnlineRival(OnlineLearner):
 
     @property
     def weights_(self) -> Floats:
-        """float64, one per word; read-only.  The full form has ``matrix_`` instead."""
+        """Weights, float64, one per word; read-only.  The full form has ``matrix_``."""
         if self._is_full():
             raise AttributeError("the full form has no weights_; see matrix_")
         view = self._state.view()
@@ -44,7 +41,7 @@ class OnlineRival(OnlineLearner):
 
     @property
     def matrix_(self) -> Floats:
-        """float64, words by words; of the diagonal form, that diagonal matrix."""
+        """Matrix, float64, words by words."""
         if not self._is_full():
             self._refuse_large(len(self._state))
             return np.diag(self._state)
@@ -54,13 +51,13 @@ class OnlineRival(OnlineLearner):
 
     @property
     def sparsity_(self) -> float:
-        """Share of weights (full: of entries of the matrix) that are exactly zero."""
+        """Share of weights (or entries of the matrix) that are exactly zero."""
         check_is_fitted(self)
         return float(np.mean(self._state == 0))
 
     @property
     def changed_(self) -> float:
-        """Share of weights (full: of entries of the matrix) that differ from the start."""
+        """Share of weights (or entries of the matrix) that differ from the start."""
         check_is_fitted(self)
         start = np.eye(len(self._state)) if self._is_full() else 1.0
         return float(np.mean(self._state != start))
@@ -72,11 +69,11 @@ class OnlineRival(OnlineLearner):
 
     @property
     def n_losses_(self) -> int:  # type: ignore[override]
-        """Triplets that asked for an update."""
+        """Triplets that caused an update."""
         return int(self._counters[LOSSES])
 
     def similarity(self, A: Any, B: Any) -> Floats:
-        """Every row of A with every row of B, float64; higher is more alike."""
+        """Return the similarity of every row of A with every row of B, float64."""
         if not self._is_full():
             return super().similarity(A, B)
         left, right = self._matrix(A, "A"), self._matrix(B, "B")
@@ -108,7 +105,7 @@ class OnlineRival(OnlineLearner):
 
     @abstractmethod
     def _check_parameters(self) -> dict[str, Any]:
-        """The parameters, checked."""
+        """Return the validated parameters."""
 
     def _begin(self, rows: Rows, triplets: Triplets) -> None:
         given = {**self._check_parameters(), "form": one_of(self.form, "form", _FORMS)}
@@ -165,10 +162,10 @@ class OnlineRival(OnlineLearner):
 
 
 class MinusDistance(WeightedSimilarity):
-    """Learners of a metric: similarity is minus the squared weighted distance."""
+    """A learner of a metric: similarity is minus the squared weighted distance."""
 
     def similarity(self, A: Any, B: Any) -> Floats:
-        """Minus sum_j w_j (a_j - b_j)^2 of every row of A with every row of B."""
+        """Return minus the distance of every row of A to every row of B."""
         inner = super().similarity(A, B)
         left, right = (self._powers(self._matrix(X, n)) for X, n in ((A, "A"), (B, "B")))
         return np.asarray(2 * inner - left[:, None] - right[None, :])
@@ -183,7 +180,7 @@ class MinusDistance(WeightedSimilarity):
         return np.asarray(2 * inner - (power[triplets[:, 1]] - power[triplets[:, 2]]))
 
     def _powers(self, X: Any) -> Floats:
-        """x'Wx of every row."""
+        """Return x'Wx of every row."""
         matrix = getattr(self, "_state", None)
         if matrix is not None and matrix.ndim == 2:
             return np.asarray(X.multiply(X @ matrix).sum(axis=1)).reshape(-1)

@@ -1,8 +1,4 @@
-"""The door for vectors, triplets and their weights: checked arrays, or an InvalidInput.
-
-Duplicated words are summed, explicit zeros leave, words ascend within a row, every number is
-finite.  Kernels trust what comes out of here.
-"""
+"""Validate rows, triplets and weights for the kernels of this package."""
 
 from __future__ import annotations
 
@@ -19,15 +15,12 @@ Triplets = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MAX_WIDTH = 1 << 31
-# z and its square must stay far from the end of float64, or one row would poison the state.
+# Keeps z and its square far from the range of float64.
 PEAK = 1e50
 
 
 def as_rows(X: Any, width: int | None = None, name: str = "X") -> Rows:
-    """X, dense or sparse, as canonical CSR arrays; float32 stays float32, the rest is float64.
-
-    ``width`` is the number of columns expected, where one is.
-    """
+    """Return X as canonical CSR arrays, float32 or float64; check the number of columns."""
     rows = canonical_rows(
         X, name, of="pictures, words", least_columns=1, most_columns=MAX_WIDTH - 1, peak=PEAK
     )
@@ -37,7 +30,7 @@ def as_rows(X: Any, width: int | None = None, name: str = "X") -> Rows:
 
 
 def as_triplets(triplets: Any, n_rows: int) -> Triplets:
-    """An integer array (n, 3) of rows of X, n at least 1."""
+    """Return triplets as an int64 array (n, 3) of rows of X; n is at least 1."""
     found = as_array(triplets, "triplets")
     if found.ndim != 2 or (found.shape[1] != 3 and found.size):
         seen = f"{found.shape[1]} columns" if found.ndim == 2 else f"shape {found.shape}"
@@ -55,16 +48,16 @@ def as_triplets(triplets: Any, n_rows: int) -> Triplets:
 
 
 def as_sample_weight(sample_weight: Any, n: int) -> Floats:
-    """One finite weight, not negative, per triplet; an empty array for None."""
+    """Return one finite weight of 0 or more per triplet; an empty array for None."""
     if sample_weight is None:
         return np.zeros(0)
     return costs(sample_weight, "sample_weight", n, "one per triplet")
 
 
 def costs(value: Any, name: str, n: int, of: str) -> Floats:
-    """n finite numbers, none negative."""
+    """Return n finite numbers of 0 or more."""
     found = np.ascontiguousarray(vector(value, name, n, of), np.float64)
-    # Compared, NaN is neither.
+    # NaN fails both comparisons.
     if not ((found >= 0).all() and (found <= PEAK).all()):
         raise InvalidInput(f"{name} holds a value outside 0 to {PEAK:.0e}; replace or drop it")
     return found

@@ -1,9 +1,8 @@
-"""Parameters from the data: what l1, eta, gamma and delta should be of the order of.
+"""Measure the order of magnitude of l1, eta, gamma and delta on the first triplets.
 
-Unit-norm vectors give |z| of about 0.03, so a margin of 1 needs weights far above 1 and no fixed
-step suits two data sets.  The scales follow from the mean and the mean square of z over the first
-triplets, at the start (docs/methods/solis.md, (13) and (14)).  Sample weights and word costs are
-not looked at: all triplets and words count alike here.
+No fixed step suits two data sets: unit vectors give |z| of about 0.03, so a margin of 1 needs
+weights far above 1.  The scales follow from mean and mean square of z (docs/methods/solis.md, (13)
+and (14)), without sample weights and word costs.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from likewise_methods.validation import generator
 
 SAMPLE = 10_000
 
-# Share of lambda_max, and gain e: with e = 1 the mean margin would be reached in the last round.
-# Larger gains win the training triplets and lose the ranking (docs/results/solis.md).
+# With gain e = 1 the mean margin is reached in the last round.  Larger gains fit the training
+# triplets better and rank worse (docs/results/solis.md).
 L1_SHARE = 0.01
 GAIN = 1.0
 DELTA_SHARE = 0.01
@@ -36,10 +35,9 @@ def measured_scales(
     *,
     gain: float | None = None,
 ) -> dict[str, float]:
-    """``lambda_max`` and data-scaled ``l1``, ``eta`` or ``gamma``, ``delta`` of a method.
+    """Return ``lambda_max`` and scaled ``l1``, ``eta`` or ``gamma``, ``delta`` of a method.
 
-    Beyond 10,000 triplets a sample is measured: evenly spaced ones, or random ones where
-    ``random_state`` is given.  The number of rounds expected is that of the triplets given;
+    Measures at most 10,000 triplets: evenly spaced ones, or random ones with ``random_state``.
     ``gain`` is the e of (14).
     """
     n = len(triplets)
@@ -63,9 +61,9 @@ def measured_scales(
 
 
 class Step(NamedTuple):
-    """What the step of a method is called, and how large it should be for such data.
+    """The parameters of a method's step, and a function that measures them.
 
-    ``measure`` takes the number of triplets, the mean and the root mean square of z, and the gain.
+    ``measure`` takes the number of triplets, mean and root mean square of z, and the gain.
     """
 
     names: tuple[str, ...]

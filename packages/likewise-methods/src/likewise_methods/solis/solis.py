@@ -1,8 +1,8 @@
 """SOLIS: sparse online learning of a weight per word from triplets, in four variants.
 
 Gao et al., ACM TIST 8(5):64, 2017, with its formulas corrected.  Every variant minimises mean hinge
-loss + l1 |w|_1 online (docs/methods/solis.md, (1) and (4)); they differ in what they remember (the
-weights, or the mean gradient) and in the step (one for all words, or AdaGrad's per word).
+loss + l1 |w|_1 (docs/methods/solis.md, (1) and (4)).  They differ in their state (weights, or mean
+gradient) and their step (one for all words, or AdaGrad's per word).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import check_is_fitted
 from likewise_methods.kernels import prefer_numpy
-from likewise_methods.solis import few
+from likewise_methods.solis import numpy_reference
 from likewise_methods.solis.base import OnlineLearner, Saved, scatter
 from likewise_methods.solis.margin_kernels import new_work
 from likewise_methods.solis.rows import PEAK, Floats, Triplets, as_rows, costs
@@ -39,7 +39,7 @@ from likewise_methods.validation import as_array, check_seed, number, one_of, tr
 
 _CLOCKS = {"all": ALL, "loss": LOSS, "printed": PRINTED}
 _STARTS = {"zeros": 0.0, "ones": 1.0}
-# Which methods an option means something for; elsewhere it is refused.
+# The methods that use an option; with others it is an error.
 _MEANT_FOR = {
     "eta": ("tg", "afb", "ada"),
     "gamma": ("da",),
@@ -50,11 +50,11 @@ _MEANT_FOR = {
 
 
 class SOLIS(OnlineLearner):
-    """Learns ``S_w(a, b) = sum_j w_j a_j b_j`` from triplets; most weights end at exactly zero.
+    """Learn ``S_w(a, b) = sum_j w_j a_j b_j`` from triplets; most weights end at exactly zero.
 
-    ``l1``, ``eta``, ``gamma`` and ``delta`` left None are measured on the triplets of the first
-    call, without regard to ``sample_weight`` and ``word_cost``: give them where those are far from
-    1 on average.  An option without a meaning for the method is refused.
+    ``l1``, ``eta``, ``gamma`` and ``delta`` are measured on the triplets of the first call if they
+    are None.  This ignores ``sample_weight`` and ``word_cost``, so give them if those are far from
+    1 on average.  An option that the method does not use is an error.
 
     Parameters
     ----------
@@ -74,22 +74,22 @@ class SOLIS(OnlineLearner):
     theta : float, default=inf
         Weights above it are not shrunk (tg); 0 or more.
     clock : {"all", "loss", "printed"}, default="all"
-        With "all" every triplet is a step, with "loss" only those that lose are.  "printed" is
-        the paper's algorithms to the letter: da and ada count every triplet but renew weights on
-        loss only, tg and afb are as "loss".
+        With "all" every triplet is a step, with "loss" only those below the margin.  "printed" is
+        the paper's algorithms as printed: da and ada count every triplet but renew weights only on
+        a loss, tg and afb are as "loss".
     margin : float, default=1.0
         The hinge is ``max(0, margin - w.z)``; above 0.
     start : {"zeros", "ones"}, default="zeros"
-        "ones" is plain similarity: then the offset w - 1 is learnt and penalised.
+        "ones" is plain similarity; then the offset w - 1 is learnt and penalised.
     nonnegative : bool, default=False
         Keep w >= 0, by projection after each update.
     word_cost : array of shape (words,), optional
-        Numbers of 0 or more that multiply l1 (and not rho), such as :func:`posting_cost`.
+        Factors of 0 or more for l1 (not rho), such as :func:`posting_cost`.
     skip_empty : bool, default=False
-        Pass over triplets without any shared word instead of counting a lost round.
+        Skip triplets without a shared word instead of counting a lost round.
     random_state : int, Generator or None, default=None
-        The methods are deterministic; this only chooses the sample that parameters are measured
-        on, and None takes evenly spaced triplets.
+        Seed of the sample on which parameters are measured; None takes evenly spaced triplets.
+        The methods themselves are deterministic.
 
     Attributes
     ----------
@@ -100,21 +100,21 @@ class SOLIS(OnlineLearner):
     changed_ : float
         Share of words whose weight differs from its start.
     scales_ : dict of str to float
-        The parameters that were used, given or measured.
+        The parameters used, given or measured.
     n_rounds_, n_losses_, n_skipped_ : int
-        Triplets learnt from, those below the margin, and those passed over.
+        Triplets learnt from, triplets below the margin, and triplets skipped.
     touched_ : array of int
-        Words that some lost round named.
+        Words of rounds below the margin.
     n_features_in_ : int
         Number of words.
 
     See Also
     --------
-    tune : chooses l1 and the step on triplets held back.
+    tune : chooses l1 and the step on held-out triplets.
     posting_cost : a cost that makes the index smaller.
     triplets_from_labels : triplets from classes.
-    likewise_methods.spaces.LocalMetric : what learns from judgements in dense spaces.
-    OASIS : passive-aggressive learning of the same similarity.
+    likewise_methods.spaces.LocalMetric : learns from judgements in dense spaces.
+    OASIS : learns the same similarity, not sparse.
 
     References
     ----------
@@ -176,7 +176,7 @@ class SOLIS(OnlineLearner):
 
     @property
     def weights_(self) -> Floats:
-        """float64, one per word; read-only."""
+        """Weights, float64, one per word; read-only."""
         if self._weights is None:
             out = self._offsets(slice(None), self.n_features_in_)
             out += self._rule.start
@@ -191,24 +191,24 @@ class SOLIS(OnlineLearner):
 
     @property
     def n_losses_(self) -> int:  # type: ignore[override]
-        """Rounds in which the margin was not reached."""
+        """Rounds below the margin."""
         return int(self._counters[LOSSES])
 
     @property
     def n_skipped_(self) -> int:
-        """Triplets passed over by ``skip_empty``."""
+        """Triplets skipped because of ``skip_empty``."""
         return int(self._counters[SKIPPED])
 
     @property
     def touched_(self) -> NDArray[np.int64]:
-        """Words that some lost round named: no other can have left its start."""
+        """Words of rounds below the margin; all others have their initial weight."""
         return np.flatnonzero(self._state.any(axis=1))
 
     def _start_weight(self) -> float:
         return self._rule.start
 
     def weights_of(self, words: Any) -> Floats:
-        """``weights_`` of some words, without a look at the others.
+        """Return ``weights_`` of some words, without computing the others.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class SOLIS(OnlineLearner):
         Returns
         -------
         array of float64
-            One weight a word asked for.
+            One weight per word.
         """
         check_is_fitted(self)
         out = self._offsets(self._check_words(words), len(words))
@@ -226,10 +226,10 @@ class SOLIS(OnlineLearner):
         return out
 
     def _offsets(self, words: Any, n: int) -> Floats:
-        """The offsets of n words now: those of a list, or of a slice, which then takes all."""
+        """Return the current offsets of n words: a list, or a slice of all."""
         kept = self._state, self._counters, self._rule, self._cost
         if prefer_numpy(n):
-            return few.offsets(self._method, words, *kept)
+            return numpy_reference.offsets(self._method, words, *kept)
         out = np.empty(n)
         code = list(METHODS).index(self._method)
         if isinstance(words, slice):
@@ -241,12 +241,12 @@ class SOLIS(OnlineLearner):
     # -- learning ---------------------------------------------------------------------------
 
     def begin(self, n_words: int) -> Self:
-        """Start without a triplet; every parameter that is measured on triplets must be given.
+        """Start without triplets; every parameter that is otherwise measured must be given.
 
         Parameters
         ----------
         n_words : int
-            Columns of the rows to come.
+            Columns of the rows to follow.
 
         Returns
         -------
@@ -265,17 +265,16 @@ class SOLIS(OnlineLearner):
         return self
 
     def assign(self, words: Any, weights: Any) -> Self:
-        """Set the weights of some words; learning goes on from there.
+        """Set the weights of some words; learning continues from there.
 
-        For "afb" and "tg", whose state is the weight itself: this is how a weight is brought in
-        from elsewhere, or held within bounds between two calls of ``partial_fit``.
+        Only for "afb" and "tg", whose state is the weight itself.
 
         Parameters
         ----------
         words : array of int
             Columns.
         weights : array of float
-            One finite number a word.
+            One finite number per word.
 
         Returns
         -------
@@ -316,7 +315,6 @@ class SOLIS(OnlineLearner):
             scales = {name: measured[name] if v is None else v for name, v in scales.items()}
             scales["lambda_max"] = measured["lambda_max"]
         rule = _rule(given, scales)
-        # From here on nothing fails.
         self._start_anew(method, given, scales, rule, cost, rows.width)
 
     def _start_anew(
@@ -349,8 +347,8 @@ class SOLIS(OnlineLearner):
     def _learn(self, rows: Rows, triplets: Triplets, sample_weight: Floats) -> None:
         self._weights = None
         kept = self._state, self._counters, self._rule, self._cost
-        if few.are_few(len(triplets)):
-            few.learn(self._method, rows, triplets, sample_weight, *kept)
+        if numpy_reference.prefer_numpy(len(triplets)):
+            numpy_reference.learn(self._method, rows, triplets, sample_weight, *kept)
         else:
             kernel, _ = METHODS[self._method]
             kernel(rows, triplets, sample_weight, *kept, new_work(rows, len(triplets)))
@@ -358,7 +356,7 @@ class SOLIS(OnlineLearner):
     # -- parameters -------------------------------------------------------------------------
 
     def _check_parameters(self) -> dict[str, Any]:
-        """The parameters, checked, word_cost apart; None where the data will say."""
+        """Return the validated parameters without word_cost; None where they will be measured."""
         method = one_of(self.method, "method", METHODS)
         unset = {"eta": None, "gamma": None, "delta": None, "rho": 0.0, "theta": np.inf}
         for name, methods in _MEANT_FOR.items():
@@ -394,12 +392,12 @@ class SOLIS(OnlineLearner):
     # -- saving -----------------------------------------------------------------------------
 
     def state(self) -> Saved:
-        """The exact state, of touched words only, for who keeps it elsewhere than in a file."""
+        """Return the exact state of touched words, to store it elsewhere than in a file."""
         check_is_fitted(self)
         return self._pack_state()
 
     def restore(self, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Go on from a ``state`` of a learner with the same parameters."""
+        """Continue from the ``state`` of a learner with the same parameters."""
         self._restore(meta, arrays)
         return self
 
@@ -450,20 +448,20 @@ def _rule(given: dict[str, Any], scales: dict[str, float]) -> Rule:
 
 
 def posting_cost(X: Any) -> Floats:
-    """A ``word_cost`` for SOLIS: document frequency over its mean among the words that occur.
+    """Return a ``word_cost`` for SOLIS: document frequency over its mean for words that occur.
 
-    A word costs a search as many postings as there are pictures with it, so this puts the
-    penalty where postings are.  A word not seen yet is taken to be in one picture.
+    A search reads one posting per picture with a word, so this penalises words by what they cost.
+    A word that does not occur counts as in one picture.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, words)
-        Rows of the pictures that are searched.
+        Rows of the indexed pictures.
 
     Returns
     -------
     array of shape (words,)
-        Costs, 1 on average among the words that occur.
+        Costs, 1 on average over the words that occur.
 
     See Also
     --------

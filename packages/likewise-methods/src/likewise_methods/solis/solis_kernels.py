@@ -1,11 +1,10 @@
-"""The four SOLIS updates, lazily: a round touches the non-zeros of z and nothing else.
+"""Kernels of the four SOLIS updates; a round touches only the non-zeros of z.
 
-What the other words would have done in the meantime is caught up when they are next wanted:
-``soft(soft(v, a), b) = soft(v, a + b)``, so k rounds of shrinking are one, and the weights of the
-averaging methods are a function of sums that only loss rounds change: docs/methods/solis.md, (10)
-to (12).  The updates themselves are (6) to (9) there, ``soft`` and T1 are (5).  State is one row of
-float64 a word, so that a word costs one cache line.  Loops are written out once a method: a kernel
-that takes a compiled function cannot be cached.
+Updates of other words are done lazily: ``soft(soft(v, a), b) = soft(v, a + b)``, so k rounds of
+shrinking are one, and the weights of the averaging methods depend on sums that only loss rounds
+change (docs/methods/solis.md, (10) to (12)).  The updates are (6) to (9), ``soft`` and T1 are (5).
+The state of a word is one row of float64, so it costs one cache line.  Each method has its own
+loops: a kernel that takes a compiled function cannot be cached.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from typing import Any, NamedTuple
 from likewise_methods.kernels import kernel
 from likewise_methods.solis.margin_kernels import find_margin
 
-# Places in the array of counters.  STEPS is the methods' clock, n of (11), LAST_LOSS its
-# value at the last loss round.
+# Indices into the counters.  STEPS is the clock of the methods, n of (11); LAST_LOSS its value at
+# the last loss round.
 ROUNDS, LOSSES, SKIPPED, STEPS, LAST_LOSS = range(5)
 N_COUNTERS = 5
 ALL, LOSS, PRINTED = range(3)
 
 
 class Rule(NamedTuple):
-    """Everything a round needs to know, resolved to numbers."""
+    """The parameters of a round, as numbers."""
 
     l1: float
     eta: float
@@ -33,8 +32,8 @@ class Rule(NamedTuple):
     delta: float
     theta: float
     margin: float
-    start: float  # the weight all words begin with; the kernels learn the offset from it
-    floor: float  # the smallest offset allowed; -inf without ``nonnegative``
+    start: float  # initial weight of all words; kernels learn the offset from it
+    floor: float  # smallest offset; -inf without ``nonnegative``
     clock: int
     skip_empty: bool
 
@@ -47,7 +46,7 @@ def soft(v, a):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _truncate(v, a, theta):  # type: ignore[no-untyped-def]
-    """Langford's T1: shrink by a, but only what is not larger than theta."""
+    """Langford's T1: shrink by a what is not larger than theta."""
     return v if abs(v) > theta else soft(v, a)
 
 
@@ -58,7 +57,7 @@ def _cost(cost, word):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def tg_weight(row, word, n, rule, cost):  # type: ignore[no-untyped-def]
-    """Offset of a word after n steps; ``row`` is (offset, step of the last write)."""
+    """Return the offset of a word after n steps; ``row`` is (offset, step of the last write)."""
     if row[0] == 0.0:
         return 0.0
     return _truncate(row[0], (n - row[1]) * rule.eta * rule.l1 * _cost(cost, word), rule.theta)
@@ -88,7 +87,7 @@ def ada_weight(row, word, tau, rule, cost):  # type: ignore[no-untyped-def]
     v = soft(row[0], rule.l1 * _cost(cost, word) * tau)
     if v == 0.0:
         return 0.0
-    # H = 0 only where squares underflowed with delta = 0: nothing was learned there.
+    # H is 0 only where squares underflowed with delta = 0.
     scale = rule.delta + math.sqrt(row[1])
     return max(v * rule.eta / scale, rule.floor) if scale > 0.0 else 0.0
 
@@ -100,7 +99,7 @@ def _weight_of_round(sample_weight, t):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def _count(counters, lost, rule):  # type: ignore[no-untyped-def]
-    """Move the clocks by one round."""
+    """Count one round."""
     counters[ROUNDS] += 1
     counters[LOSSES] += lost
     if lost or rule.clock != LOSS:
@@ -111,7 +110,7 @@ def _count(counters, lost, rule):  # type: ignore[no-untyped-def]
 
 @kernel(inline="always")
 def averaging_time(counters, clock):  # type: ignore[no-untyped-def]
-    """tau of the averaging methods: the step their weights are evaluated at."""
+    """Return tau of the averaging methods: the step at which weights are evaluated."""
     return counters[LAST_LOSS] if clock == PRINTED else counters[STEPS]
 
 
@@ -227,17 +226,14 @@ def ada(rows, triplets, sample_weight, state, counters, rule, cost, work):  # ty
 
 @kernel
 def offsets(method, state, counters, rule, cost, out):  # type: ignore[no-untyped-def]
-    """The offsets of all words now; nothing is written to the state, so learning is not disturbed.
-
-    ``method`` is the place of the name in ``METHODS``.
-    """
+    """Compute the current offsets of all words; ``method`` is an index into ``METHODS``."""
     for word in range(len(state)):
         out[word] = _offset(method, state[word], word, counters, rule, cost)
 
 
 @kernel
 def some_offsets(method, words, state, counters, rule, cost, out):  # type: ignore[no-untyped-def]
-    """As ``offsets``, of the words named."""
+    """Compute the current offsets of some words."""
     for i in range(len(words)):
         out[i] = _offset(method, state[words[i]], words[i], counters, rule, cost)
 
@@ -259,4 +255,4 @@ METHODS: dict[str, tuple[Any, int]] = {
     "afb": (afb, 4),
     "ada": (ada, 2),
 }
-"""Kernel and number of state columns of each method, in the order ``offsets`` counts them."""
+"""Kernel and number of state columns of each method; ``offsets`` takes the index."""

@@ -12,19 +12,19 @@ from likewise_methods.validation import as_array, check_seed, generator, whole
 
 
 def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Triplets:
-    """``n`` random triplets: an anchor, another of its class, and one of another class.
+    """Draw ``n`` triplets: an anchor, another of its class, and one of another class.
 
-    Anchors are drawn evenly over all pictures whose class has another member.
+    Anchors are drawn uniformly from the pictures whose class has another member.
 
     Parameters
     ----------
     labels : array of shape (pictures,)
-        One class a picture, numbers or names.  A negative label (-1) is a class of its own kind:
-        such pictures are only ever the farther one.
+        One class per picture, numbers or names.  Pictures with a negative label (-1) are only ever
+        the farther one.
     n : int
-        How many.
+        Number of triplets.
     random_state : int, Generator or None, default=None
-        Draws them.
+        Seed.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Tripl
 
     See Also
     --------
-    triplets_from_pairs : from pairs that are alike or not.
+    triplets_from_pairs : from similar and dissimilar pairs.
 
     Examples
     --------
@@ -52,20 +52,18 @@ def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Tripl
     code = code.reshape(-1)
     usable = np.flatnonzero((sizes[code] > 1) & ~distractor & (sizes[code] < len(labels)))
     if not len(usable):
-        raise InvalidInput(
-            "no class has two pictures and another beside it; no triplet can be made"
-        )
-    # Members of a class stand together in ``order``, from ``first`` on.
+        raise InvalidInput("no class has two pictures and another class; no triplet can be made")
+    # ``order`` sorts by class; ``first`` is where a class starts.
     order = np.argsort(code, kind="stable")
     first = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     place = np.empty(len(labels), np.int64)
     place[order] = np.arange(len(labels))
     anchor = rng.choice(usable, n)
     c = code[anchor]
-    # One of the others: skip the anchor's own place.
+    # Another member: skip the anchor itself.
     within = rng.integers(0, sizes[c] - 1)
     within += within >= place[anchor] - first[c]
-    # One outside the class: skip the class's whole run.
+    # A picture of another class: skip the whole class.
     outside = rng.integers(0, len(labels) - sizes[c])
     outside += np.where(outside >= first[c], sizes[c], 0)
     made = np.stack([anchor, order[first[c] + within], order[outside]], axis=1)
@@ -75,21 +73,21 @@ def triplets_from_labels(labels: Any, n: int, random_state: Any = None) -> Tripl
 def triplets_from_pairs(
     pairs: Any, same: Any, n: int | None = None, random_state: Any = None
 ) -> Triplets:
-    """All (a, b, c) with (a, b) said to be alike and (a, c) not; with ``n`` that many at random.
+    """Return all (a, b, c) with (a, b) similar and (a, c) dissimilar, or ``n`` of them at random.
 
-    Pairs have no direction: each end of a pair can be the anchor.  A picture paired with itself is
-    refused, and so is a pair said to be both alike and not.
+    Each end of a pair can be the anchor.  A picture paired with itself is an error, and so is a
+    pair that is both similar and dissimilar.
 
     Parameters
     ----------
     pairs : int array of shape (m, 2)
         Rows of pictures.
     same : bool array of shape (m,)
-        Whether each pair is alike.
+        Whether each pair is similar.
     n : int, optional
-        How many are drawn, with replacement; all by default.
+        Number of triplets to draw, with replacement; all by default.
     random_state : int, Generator or None, default=None
-        Draws them.
+        Seed.
 
     Returns
     -------

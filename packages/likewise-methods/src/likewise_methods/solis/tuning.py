@@ -1,7 +1,4 @@
-"""The grid: which l1 and step suit a data set, judged on triplets held back for it.
-
-Kernels release the GIL, so the grid runs in threads on one copy of the data.
-"""
+"""Grid search for l1 and step on held-out triplets, in threads on one copy of the data."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from likewise_methods.solis.scales import GAIN, measured_scales
 from likewise_methods.solis.solis import SOLIS
 from likewise_methods.validation import number, whole
 
-# Of lambda_max, and gains of the step (docs/methods/solis.md, (13) and (14)); 100 was never best.
+# Shares of lambda_max, and gains of the step (docs/methods/solis.md, (13) and (14)).
 L1_SHARES = (1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.2)
 GAINS = (0.3, 1.0, 3.0, 10.0, 30.0)
 
@@ -31,14 +28,14 @@ Report = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Trial:
-    """One point of the grid: its parameters, held-out accuracy, and sparsity of the weights.
+    """One point of the grid: parameters, held-out accuracy and sparsity.
 
     Attributes
     ----------
     parameters : mapping of str to float
-        The point of the grid.
+        The parameters of this point.
     accuracy : float
-        Share of the validation triplets on the right side.
+        Share of validation triplets ranked correctly.
     sparsity : float
         Share of weights that are exactly zero.
     changed : float
@@ -46,7 +43,7 @@ class Trial:
 
     See Also
     --------
-    tune : makes them.
+    tune : returns trials.
     """
 
     parameters: Mapping[str, float]
@@ -57,20 +54,20 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """All trials in the order of the grid, and the best learner, fitted.
+    """The result of a grid search: all trials, and the best learner, fitted.
 
     Attributes
     ----------
     trials : sequence of Trial
-        Every point of the grid.
+        All trials, in the order of the grid.
     best : Trial
-        The one chosen.
+        The chosen trial.
     learner : SOLIS or another learner
         Fitted with the parameters of ``best``.
 
     See Also
     --------
-    tune : makes it.
+    tune : returns it.
     """
 
     trials: Sequence[Trial]
@@ -79,7 +76,7 @@ class Tuning:
 
     @property
     def frontier(self) -> list[Trial]:
-        """Trials that no other beats in both accuracy and sparsity, sparsest first."""
+        """Return the trials that no other beats in both accuracy and sparsity, sparsest first."""
         kept: list[Trial] = []
         for trial in sorted(self.trials, key=lambda t: (-t.sparsity, -t.accuracy)):
             if not kept or trial.accuracy > kept[-1].accuracy:
@@ -87,7 +84,7 @@ class Tuning:
         return kept
 
     def show(self) -> str:
-        """Accuracy against sparsity as a table; ``*`` marks the frontier, ``>`` the choice."""
+        """Return a table of accuracy and sparsity; ``*`` marks the frontier, ``>`` the choice."""
         frontier = {id(t) for t in self.frontier}
         names = list(self.trials[0].parameters)
         lines = ["  accuracy  sparsity  " + "  ".join(f"{n:>10}" for n in names)]
@@ -109,9 +106,9 @@ def tune(
     n_jobs: int | None = None,
     progress: bool | Report = False,
 ) -> Tuning:
-    """Fit every point of the grid on ``triplets`` and judge it on ``validation``.
+    """Fit every point of the grid on ``triplets`` and score it on ``validation``.
 
-    The best is the sparsest whose accuracy is within ``tolerance`` of the highest.
+    The best trial is the sparsest one whose accuracy is within ``tolerance`` of the highest.
 
     Parameters
     ----------
@@ -120,27 +117,27 @@ def tune(
     triplets : int array of shape (m, 3)
         Triplets to learn from: anchor, nearer, farther.
     validation : int array of shape (v, 3)
-        Triplets to judge by.
+        Triplets to score on.
     learner : SOLIS or another online learner, optional
-        Gives all other parameters; ``SOLIS()`` by default.
+        Has all other parameters; ``SOLIS()`` by default.
     grid : mapping of str to sequence of float, optional
-        Values of parameters.  Without it a SOLIS is tuned over :func:`default_grid`.
+        Values of parameters; :func:`default_grid` by default, for SOLIS only.
     tolerance : float, default=0.0
-        Accuracy that may be given up for sparsity.
+        Accuracy to give up for sparsity.
     n_jobs : int, optional
-        Threads; by default one a core.
+        Threads; by default one per core.
     progress : bool or callable, default=False
         True prints to stderr; a function is called with (done, total).
 
     Returns
     -------
     Tuning
-        All trials, the best one, and its learner.
+        The trials and the best learner.
 
     See Also
     --------
     SOLIS : the learner.
-    default_grid : the grid that is taken.
+    default_grid : the default.
 
     References
     ----------
@@ -193,13 +190,13 @@ def tune(
     best = max(
         range(len(trials)), key=lambda i: (trials[i].accuracy >= top, trials[i].sparsity, -i)
     )
-    # Fitted once more: thirty states over a million words would not be worth keeping for this.
+    # Fitted again: keeping the states of all trials would take too much memory.
     fitted = clone(learner).set_params(**points[best]).fit(X, train)
     return Tuning(trials, trials[best], fitted)
 
 
 def default_grid(X: Any, triplets: Any, learner: SOLIS) -> dict[str, list[float]]:
-    """l1 as shares of lambda_max, the step as gains of the data's scale.
+    """Return the default grid of l1 and step, scaled to the data.
 
     Parameters
     ----------
@@ -208,7 +205,7 @@ def default_grid(X: Any, triplets: Any, learner: SOLIS) -> dict[str, list[float]
     triplets : int array of shape (m, 3)
         Triplets to learn from.
     learner : SOLIS
-        Says the method and the margin.
+        Has the method and the margin.
 
     Returns
     -------
@@ -217,7 +214,7 @@ def default_grid(X: Any, triplets: Any, learner: SOLIS) -> dict[str, list[float]
 
     See Also
     --------
-    tune : tries them.
+    tune : searches the grid.
 
     References
     ----------

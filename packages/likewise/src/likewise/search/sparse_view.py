@@ -17,7 +17,7 @@ from likewise.catalog.segments import apply_idf, open_idf
 from likewise.catalog.store import Store
 from likewise.spaces.base import Space
 from likewise_methods.coding import BagOfWords
-from likewise_methods.index import NO_ROWS, FewRows, InvertedIndex
+from likewise_methods.index import EMPTY_INDEX, SmallIndex, InvertedIndex
 from likewise_methods.kernels import prefer_numpy
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -51,11 +51,11 @@ class SparseView:
             for name, file in zip(self.segments, files, strict=True)
         ]
         self._fresh = InvertedIndex()
-        self._few = NO_ROWS if not self._sealed else None
+        self._few = EMPTY_INDEX if not self._sealed else None
         self._last_vector = 0
         self._last_tombstone = 0
         self._index = InvertedIndex()
-        self._frequency: tuple[FewRows | InvertedIndex, NDArray[np.int64]] | None = None
+        self._frequency: tuple[SmallIndex | InvertedIndex, NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
         self.update(store)
 
@@ -97,7 +97,7 @@ class SparseView:
         elif not prefer_numpy(self._few.n_values):
             self._index_few(self._few)
 
-    def _index_few(self, few: FewRows) -> None:
+    def _index_few(self, few: SmallIndex) -> None:
         """Move the few rows into an index; searches in other threads use either."""
         if len(few):
             self._fresh.add(few.rows(few.ids), few.ids)
@@ -114,7 +114,7 @@ class SparseView:
                     self._index_few(self._few)
         return self._index
 
-    def _rows(self) -> FewRows | InvertedIndex:
+    def _rows(self) -> SmallIndex | InvertedIndex:
         few = self._few
         return self._index if few is None else few
 
@@ -151,7 +151,7 @@ class SparseView:
     def packed_row(self, image: int) -> bytes | None:
         """Return a picture's weighted row, packed for the catalog; None if none."""
         rows = self._rows()
-        if not isinstance(rows, FewRows):
+        if not isinstance(rows, SmallIndex):
             found = self.row_of(image)
             return None if found is None else self.space.row_format.pack(found)
         return seg.pack_sparse(*rows.row_at(image)) if image in rows.ids else None

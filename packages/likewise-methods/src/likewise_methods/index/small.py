@@ -1,8 +1,7 @@
-"""Few rows without a kernel: the answers of an inverted index, to its bits, by NumPy alone.
+"""A small inverted index in NumPy, with the same results as ``InvertedIndex`` to the bit.
 
-The first kernel of a process costs a second of processor time, and on a machine that never ran it
-ten or more, since it is compiled there.  A collection that is a minute old is searched, and taught,
-before that.
+Loading numba takes 0.3 s of processor time, and compiling its kernels on a new machine ten seconds
+or more.  A small or new collection is searched and taught without them.
 """
 
 from __future__ import annotations
@@ -20,58 +19,58 @@ from likewise_methods.sparse_rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
-class FewRows:
-    """Sparse rows that are all looked at for every query; ids ascend.
+class SmallIndex:
+    """Sparse rows, all scored for every query; ids ascend.
 
-    Never changed: whoever adds or removes gets another one.  Scores and rankings are those of
+    Immutable: adding or removing returns a new object.  Scores and rankings equal those of
     :class:`~likewise_methods.index.InvertedIndex`.
     """
 
     ids: Array
     stored: Rows
     row_of_entry: Array
-    """The number of the row that each stored value belongs to."""
+    """The row of each stored value."""
 
     @classmethod
-    def build(cls, X: Any, ids: Any) -> FewRows:
-        """These rows under these ids."""
+    def build(cls, X: Any, ids: Any) -> SmallIndex:
+        """Build from rows and ids."""
         rows = picture_rows(X)
         return cls._sorted(id_vector(ids, len(rows.ends) - 1), rows)
 
     @classmethod
-    def _sorted(cls, ids: Array, rows: Rows) -> FewRows:
+    def _sorted(cls, ids: Array, rows: Rows) -> SmallIndex:
         order = np.argsort(ids, kind="stable")
         taken = rows if np.array_equal(order, np.arange(len(ids))) else _take(rows, order)
         return cls(ids[order], taken, np.repeat(np.arange(len(ids)), np.diff(taken.ends)))
 
-    def with_rows(self, X: Any, ids: Any) -> FewRows:
-        """These rows too; a picture that was there has the new one."""
+    def with_rows(self, X: Any, ids: Any) -> SmallIndex:
+        """Add rows; existing ids get the new row."""
         rows = picture_rows(X)
         names = id_vector(ids, len(rows.ends) - 1)
         old = self.without(names)
-        return FewRows._sorted(np.concatenate([old.ids, names]), _join(old.stored, rows))
+        return SmallIndex._sorted(np.concatenate([old.ids, names]), _join(old.stored, rows))
 
-    def without(self, ids: Any) -> FewRows:
-        """Without those of these pictures that are here."""
+    def without(self, ids: Any) -> SmallIndex:
+        """Remove these ids, if present."""
         kept = np.flatnonzero(~np.isin(self.ids, id_vector(ids, None)))
         if len(kept) == len(self.ids):
             return self
-        return FewRows._sorted(self.ids[kept], _take(self.stored, kept))
+        return SmallIndex._sorted(self.ids[kept], _take(self.stored, kept))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def n_values(self) -> int:
-        """Numbers that a search looks at."""
+        """Number of stored values."""
         return len(self.stored.values)
 
     def contains(self, ids: Any) -> Array:
-        """Whether each id is here."""
+        """Return whether each id is present."""
         return np.isin(id_vector(ids, None), self.ids)
 
     def rows(self, ids: Any) -> sparse.csr_array:
-        """The rows of these pictures as they were added (float32), in the order of ``ids``."""
+        """Return the rows (float32) of these ids, in their order."""
         names = id_vector(ids, None)
         places = np.searchsorted(self.ids, names)
         here = places < len(self.ids)
@@ -83,17 +82,17 @@ class FewRows:
         return sparse.csr_array((found.values, found.words.astype(np.int64), found.ends), shape)
 
     def row_at(self, image: int) -> tuple[Array, Array]:
-        """Words and values of a picture that is here."""
+        """Return words and values of a picture."""
         at = int(np.searchsorted(self.ids, image))
         part = slice(self.stored.ends[at], self.stored.ends[at + 1])
         return self.stored.words[part], self.stored.values[part]
 
     def frequencies(self) -> Array:
-        """In how many pictures each word is, int64."""
+        """Return the number of pictures with each word, int64."""
         return np.bincount(self.stored.words, minlength=self.stored.width).astype(np.int64)
 
     def search(self, Q: Any, k: int, weights: Any = None) -> tuple[Array, Array]:
-        """The k best pictures of every query, as of the index; k is no more than there are."""
+        """Return the k best pictures of every query; k is at most the number of rows."""
         queries = query_rows(Q, weights)
         n = len(queries.ends) - 1
         ids, scores = np.empty((n, k), np.int64), np.empty((n, k), np.float32)
@@ -102,20 +101,19 @@ class FewRows:
             part = slice(queries.ends[q], queries.ends[q + 1])
             spread[queries.words[part]] = queries.values[part]
             found = self._scores(spread)
-            # Ids ascend, so that a stable sort gives ties to the smaller one.
+            # Ids ascend: a stable sort puts the smaller id first.
             best = np.argsort(-found, kind="stable")[:k]
             ids[q], scores[q] = self.ids[best], found[best]
             spread[queries.words[part]] = 0
         return ids, scores
 
     def _scores(self, spread: Array) -> Array:
-        """One score a row.  ``bincount`` adds one value after the other, in the order of words,
-        as the index does; words that the query lacks add nothing."""
+        """Return one score per row; ``bincount`` adds in the order of words, as the index does."""
         terms = self.stored.values * spread[self.stored.words]
         return np.bincount(self.row_of_entry, terms, len(self.ids)).astype(np.float32)
 
 
-NO_ROWS = FewRows(
+EMPTY_INDEX = SmallIndex(
     np.zeros(0, np.int64),
     Rows(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32), 0),
     np.zeros(0, np.int64),
@@ -123,7 +121,7 @@ NO_ROWS = FewRows(
 
 
 def _take(rows: Rows, order: Array) -> Rows:
-    """Some rows, in that order."""
+    """Return some rows, in this order."""
     sizes = np.diff(rows.ends)[order]
     ends = np.concatenate([[0], np.cumsum(sizes)])
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise_methods import kernels as _kernels
-from likewise_methods.solis import few
+from likewise_methods.solis import numpy_reference
 from likewise_methods.solis.judging import judgement_triplets, lesson, profile_learner
 from likewise_methods.solis.rows import as_rows
 from likewise_methods.solis.solis import SOLIS
@@ -38,10 +38,10 @@ def learned(X: Any, lessons: Any, method: str, options: dict[str, Any], without:
     learner = SOLIS(method, **options).begin(X.shape[1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_kernels, "numba_loaded", lambda: not without)
-        patch.setattr(few, "_learned", 0)
+        patch.setattr(numpy_reference, "_learned", 0)
         for triplets, weights in lessons:
             learner.partial_fit(X, triplets, weights)
-        assert (few._learned > 0) == without
+        assert (numpy_reference._learned > 0) == without
         assert learner.weights_of(np.arange(0, X.shape[1], 2)).tobytes() == (
             learner.weights_[::2].tobytes()
         )
@@ -115,7 +115,7 @@ def test_margins_are_added_up_in_the_same_order(seed: int, method: str, start: s
         learner = SOLIS(method, **options, margin=margin).begin(40)
         if start == "zeros":
             learner.assign(range(40), weights)
-        few.learn(
+        numpy_reference.learn(
             method, as_rows(X), triplet, np.zeros(0),
             learner._state, learner._counters, learner._rule, learner._cost,
         )  # fmt: skip
@@ -124,12 +124,12 @@ def test_margins_are_added_up_in_the_same_order(seed: int, method: str, start: s
 
 def test_many_triplets_are_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long log is learned judgement by judgement; each alone would be few."""
-    monkeypatch.setattr(few, "_learned", 0)
+    monkeypatch.setattr(numpy_reference, "_learned", 0)
     monkeypatch.setattr(_kernels, "numba_loaded", lambda: False)
-    assert few.are_few(few.MOST_LEARNED - 1)
-    assert not few.are_few(2)
-    assert few.are_few(1)
-    assert not few.are_few(1)
-    monkeypatch.setattr(few, "_learned", 0)
+    assert numpy_reference.prefer_numpy(numpy_reference.MAX_TRIPLETS - 1)
+    assert not numpy_reference.prefer_numpy(2)
+    assert numpy_reference.prefer_numpy(1)
+    assert not numpy_reference.prefer_numpy(1)
+    monkeypatch.setattr(numpy_reference, "_learned", 0)
     monkeypatch.setattr(_kernels, "numba_loaded", lambda: True)
-    assert not few.are_few(1)
+    assert not numpy_reference.prefer_numpy(1)

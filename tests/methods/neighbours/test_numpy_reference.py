@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from likewise_methods import kernels as _kernels
-from likewise_methods.neighbours import few
-from likewise_methods.neighbours.lengths import _shorten
-from likewise_methods.neighbours.scores import _inner, _minus_distance
+from likewise_methods.neighbours import numpy_reference
+from likewise_methods.neighbours.scores import _inner, _minus_distance, _shorten
 
 WIDTHS = [1, 2, 3, 4, 5, 7, 128, 1283]
 
@@ -29,7 +28,7 @@ def vectors(n: int, width: int) -> Any:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     ("kernel", "without"),
-    [(_inner, few.inner_products), (_minus_distance, few.minus_distances)],
+    [(_inner, numpy_reference.inner_products), (_minus_distance, numpy_reference.minus_distances)],
     ids=["ip", "l2"],
 )
 def test_the_same_scores(kernel: Any, without: Any, width: int) -> None:
@@ -48,7 +47,7 @@ def test_the_same_length(width: int) -> None:
     rows = vectors(60, width)
     expected, found = rows.copy(), rows.copy()
     _shorten(expected)
-    few.shorten(found)
+    numpy_reference.shorten(found)
     assert found.tobytes() == expected.tobytes()
     assert not np.array_equal(found, rows)
 

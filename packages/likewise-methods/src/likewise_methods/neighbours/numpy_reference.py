@@ -1,9 +1,7 @@
-"""Few rows without a kernel, to the bits of one.
+"""The kernels of ``scores`` in NumPy, equal to the bit.
 
-The first kernel of a process costs a second of processor time, for numba's import and the tables it
-fills.  A command that asks one question of a small collection is done before that.  The kernels of
-``scores`` and ``lengths`` define the order of their sums; here NumPy adds in the same order, all
-rows at a time.
+The readable definition of those kernels, and the faster way for few rows in a process that has not
+loaded numba.
 """
 
 from __future__ import annotations
@@ -17,12 +15,12 @@ Floats = NDArray[np.float64]
 
 
 def inner_products(rows: NDArray[np.float32], query: Floats) -> Floats:
-    """As the kernel of ``scores``: a product of two float32 numbers is exact in float64."""
+    """Return the inner product of each row with a query."""
     return _sums(len(rows), len(query), lambda some: rows[:, some] * query[some])
 
 
 def minus_distances(rows: NDArray[np.float32], query: Floats) -> Floats:
-    """As the kernel of ``scores``."""
+    """Return minus the Euclidean distance of each row to a query."""
 
     def terms(some: slice) -> Floats:
         apart: Floats = rows[:, some] - query[some]
@@ -32,7 +30,7 @@ def minus_distances(rows: NDArray[np.float32], query: Floats) -> Floats:
 
 
 def shorten(rows: NDArray[np.float32]) -> None:
-    """As the kernel of ``lengths``, in place."""
+    """Divide each row by its length, in place."""
 
     def terms(some: slice) -> Floats:
         wide = rows[:, some].astype(np.float64)
@@ -44,7 +42,7 @@ def shorten(rows: NDArray[np.float32]) -> None:
 
 
 def _sums(n_rows: int, width: int, terms: Callable[[slice], Floats]) -> Floats:
-    """Four sums side by side over the columns, what is left over added to the first."""
+    """Add the columns in four parallel sums; the remaining columns go to the first."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = np.zeros((n_rows, 4))
         for first in range(0, width & ~3, 4):

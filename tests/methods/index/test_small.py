@@ -12,8 +12,8 @@ from scipy import sparse
 
 from likewise_methods import sparse_rows as _csr
 from likewise_methods.errors import InvalidInput
-from likewise_methods.index.few import NO_ROWS, FewRows
 from likewise_methods.index.inverted import InvertedIndex
+from likewise_methods.index.small import EMPTY_INDEX, SmallIndex
 
 WIDTH = 40
 
@@ -28,7 +28,7 @@ def rows(n: int, seed: int, density: float = 0.3) -> Any:
     return sparse.csr_array(dense.astype(np.float32))
 
 
-def same_answers(few: FewRows, index: InvertedIndex, queries: Any, weights: Any = None) -> None:
+def same_answers(few: SmallIndex, index: InvertedIndex, queries: Any, weights: Any = None) -> None:
     assert len(few) == len(index)
     assert np.array_equal(few.ids, index.ids)
     for k in {1, min(3, len(few)), len(few)} - {0}:
@@ -41,7 +41,7 @@ def same_answers(few: FewRows, index: InvertedIndex, queries: Any, weights: Any 
 def test_the_same_bits(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     X, ids = rows(n, seed), rng.permutation(3 * n)[:n]
-    few, index = FewRows.build(X, ids), InvertedIndex.build(X, ids)
+    few, index = SmallIndex.build(X, ids), InvertedIndex.build(X, ids)
     queries = sparse.vstack([X[: min(n, 3)], rows(4, seed + 1)]).tocsr()
     same_answers(few, index, queries)
     same_answers(few, index, queries, rng.standard_normal(WIDTH) * (rng.random(WIDTH) < 0.7))
@@ -52,7 +52,7 @@ def test_the_same_bits(seed: int, n: int) -> None:
 
 
 def test_rows_come_are_replaced_and_go() -> None:
-    few, index = NO_ROWS, InvertedIndex()
+    few, index = EMPTY_INDEX, InvertedIndex()
     for turn, ids in enumerate(([5, 1, 9], [2, 7], [9, 3])):
         X = rows(len(ids), turn)
         known = [one for one in ids if index.contains([one])[0]]
@@ -71,7 +71,7 @@ def test_rows_come_are_replaced_and_go() -> None:
 
 
 def test_a_query_may_be_wider_and_an_unknown_id_is_refused() -> None:
-    few = FewRows.build(rows(6, 0)[:, :10], [1, 2, 3, 4, 5, 6])
+    few = SmallIndex.build(rows(6, 0)[:, :10], [1, 2, 3, 4, 5, 6])
     index = InvertedIndex.build(rows(6, 0)[:, :10], [1, 2, 3, 4, 5, 6])
     same_answers(few, index, rows(5, 1))
     with pytest.raises(InvalidInput, match="id 8 is not in the index"):
