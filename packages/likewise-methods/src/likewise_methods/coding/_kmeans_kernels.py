@@ -1,8 +1,4 @@
-"""The compiled part of approximate k-means: grouping, local re-assignment, means, worst members.
-
-Every kernel works on a range of words and writes only what belongs to that range, so that
-threads outside can share the work and the result does not depend on how they did.
-"""
+"""Kernels of approximate k-means; each writes only to its range of words, for threads."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from likewise_methods.neighbours._distances import squared_distance
 
 @kernel
 def group(labels, n_words):  # type: ignore[no-untyped-def]
-    """Counting sort: ``members[starts[c]:starts[c + 1]]`` are the rows labelled c, ascending."""
+    """Sort rows by label: ``members[starts[c]:starts[c + 1]]`` are the rows of c, ascending."""
     starts = np.zeros(n_words + 1, np.int64)
     for label in labels:
         starts[label + 1] += 1
@@ -30,15 +26,12 @@ def group(labels, n_words):  # type: ignore[no-untyped-def]
 
 @kernel
 def reassign(first, last, X, words, near, members, starts, labels, errors):  # type: ignore[no-untyped-def]
-    """Give each member of words [first, last) the nearest of ``near[c]``, its word's neighbours.
-
-    Starts from the word it has, so an error never grows by a move; ties keep the earlier word.
-    """
+    """Assign each member of words [first, last) to the nearest of its word and ``near[c]``."""
     block = np.empty((near.shape[1], X.shape[1]), np.float32)
     for c in range(first, last):
         if starts[c] == starts[c + 1]:
             continue
-        # The neighbours side by side: they stay in the first-level cache for all members.
+        # Contiguous neighbours stay in the first-level cache.
         for j in range(near.shape[1]):
             block[j] = words[near[c, j]]
         for m in range(starts[c], starts[c + 1]):
@@ -54,7 +47,7 @@ def reassign(first, last, X, words, near, members, starts, labels, errors):  # t
 
 @kernel
 def means(first, last, X, members, starts, words):  # type: ignore[no-untyped-def]
-    """Words [first, last) move to the mean of their members, summed in float64."""
+    """Move words [first, last) to the means of their members."""
     total = np.empty(X.shape[1], np.float64)
     for c in range(first, last):
         n = starts[c + 1] - starts[c]
@@ -71,7 +64,7 @@ def means(first, last, X, members, starts, words):  # type: ignore[no-untyped-de
 
 @kernel
 def worst_members(errors, members, starts, totals, worst):  # type: ignore[no-untyped-def]
-    """Per word the sum of its members' errors and the first member with the largest."""
+    """Compute per word the sum of its members' errors and the member with the largest."""
     for c in range(starts.shape[0] - 1):
         totals[c] = 0.0
         worst[c] = -1

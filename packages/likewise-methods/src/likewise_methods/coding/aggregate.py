@@ -1,8 +1,8 @@
-"""VLAD: what is left of descriptors when their words are taken away, added up by word.
+"""VLAD: residuals of descriptors to their nearest words, summed per word.
 
-Jégou et al. (2010): ``v_j = sum of x - c_j over the descriptors x whose nearest word is c_j``; then
-a signed root, and unit length.  ``intra`` makes each word's part of unit length first (Arandjelović
-and Zisserman 2013), so that a word that is everywhere in one picture does not outvote the others.
+Jégou et al. (2010): ``v_j = sum of x - c_j over the descriptors x whose nearest word is c_j``, then
+a signed root and unit length.  ``intra`` first scales each word's part to unit length (Arandjelović
+and Zisserman 2013), against bursts of one word.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ def add_residuals(X, labels, words, out):  # type: ignore[no-untyped-def]
 
 
 class VLAD(WordSearch, Transformer):
-    """One vector a picture, of ``words * columns`` numbers: what is left when words are taken away.
+    """Sums of residuals: one vector per picture, of ``words * columns`` numbers.
 
-    A picture is an array of descriptors, or an iterator of such arrays (its batches): what is kept
-    does not grow with their number.  A picture without descriptors has the zero vector.
+    A picture is an array of descriptors, or an iterator of such arrays (batches).  A picture
+    without descriptors gives the zero vector.
 
     Parameters
     ----------
     n_words : int, default=64
         Words that ``fit`` learns by k-means; 32 to 256 are usual.
     power : float, default=0.5
-        Exponent of the signed root, above 0 and at most 1; 1 leaves the sums as they are.
+        Exponent of the signed root, above 0 and at most 1 (no root).
     intra : bool, default=False
-        Whether each word's part gets unit length before the whole does.
+        Scale each word's part to unit length first.
     codebook : array of shape (words, columns), optional
-        The words; given, ``fit`` is not needed.
+        The words; then ``fit`` is not needed.
     n_iter : int, default=12
         Rounds of k-means.
     random_state : int, Generator or None, default=None
-        Draws the first words.
+        Seed of the first words.
     n_threads : int, default=1
         Threads for training and search.
 
     Attributes
     ----------
     codebook_ : array of shape (words, columns)
-        The words in use.
+        The words.
     n_features_in_ : int
         Columns of a descriptor.
 
     See Also
     --------
-    FisherVector : means and variances of a mixture in place of words.
-    MaxPooling : the largest code by word.
+    FisherVector : uses a mixture.
+    MaxPooling : the largest code per word.
 
     References
     ----------
@@ -105,7 +105,7 @@ class VLAD(WordSearch, Transformer):
         X : array of shape (n, columns), or iterable of such arrays
             Descriptors.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class VLAD(WordSearch, Transformer):
         return self
 
     def transform(self, pictures: Any) -> Floats:
-        """One row a picture.
+        """Return one row per picture.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class VLAD(WordSearch, Transformer):
         return np.stack(made) if made else np.zeros((0, self.words().size), np.float32)
 
     def encode(self, picture: Any) -> Floats:
-        """The vector of one picture."""
+        """Return the vector of one picture."""
         words = self.words()
         total = np.zeros(words.shape, np.float64)
         for batch in batches_of(picture):
@@ -146,7 +146,7 @@ class VLAD(WordSearch, Transformer):
 
 
 def checked_power(power: Any) -> float:
-    """The exponent of a signed root, between 0 and 1."""
+    """Return the validated exponent of a signed root."""
     return number(power, "power", above=0, most=1)
 
 
@@ -156,6 +156,6 @@ def rooted_sums(values: Any, power: float) -> Any:
 
 
 def unit_rows(values: Any) -> Any:
-    """Rows at unit l2 length; rows of zeros stay."""
+    """Scale rows to unit length; rows of zeros stay zero."""
     norms = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
     return values / np.where(norms > 0, norms, 1)

@@ -1,8 +1,8 @@
-"""Bags of visual words: term counts of pictures to l2-normalised tf-idf rows (CSR, float32).
+"""Bags of visual words: from term counts to tf-idf rows of unit length (CSR, float32).
 
-``x_j = (n_j / sum n) log(N / df_j)``, document frequencies on the database, ``df_j = 0 -> 0``
-(docs/methods/solis.md, (15)).  Frequencies are counted as pictures come and go; the idf that
-``transform`` uses is frozen until ``refresh``, so that vectors of one generation stay comparable.
+``x_j = (n_j / sum n) log(N / df_j)``, and 0 for ``df_j = 0`` (docs/methods/solis.md, (15)).
+Document frequencies follow every change; the idf of ``transform`` changes only with ``refresh``, so
+that rows of one generation are comparable.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _WEIGHTINGS = ("tf-idf", "tf", "tf-idf2", "sqrt-tf-idf")
 
 
 def count(words: Any, n_words: int, shares: Any = None) -> sparse.csr_array:
-    """Term counts, one CSR row a picture, from the word numbers of its descriptors.
+    """Count the words of each picture.
 
     Parameters
     ----------
     words : int array, or iterable of int arrays
         Word numbers of one picture, or of many.
     n_words : int
-        Words there are.
+        Number of words.
     shares : array or iterable of arrays, optional
-        Of the shapes of ``words``: how much each entry counts (soft assignment); 1 if absent.
+        Weight of each entry (soft assignment), in the shapes of ``words``; 1 by default.
 
     Returns
     -------
@@ -42,8 +42,8 @@ def count(words: Any, n_words: int, shares: Any = None) -> sparse.csr_array:
 
     See Also
     --------
-    BagOfWords : weighs them.
-    Vocabulary : gives the word numbers.
+    BagOfWords : computes tf-idf rows.
+    Vocabulary : computes word numbers.
 
     Examples
     --------
@@ -95,10 +95,10 @@ def _one_picture(
 
 
 class BagOfWords(Transformer):
-    """Weights term counts by what is rare in the database; rows have unit l2 norm, or are empty.
+    """Weight term counts by inverse document frequency; rows have unit length, or are empty.
 
-    Counts follow pictures as they come and go; the idf in use changes with ``refresh`` only, so
-    that vectors of one generation stay comparable.
+    Document frequencies follow every change; the idf in use changes only with ``refresh``, so that
+    rows of one generation are comparable.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ class BagOfWords(Transformer):
     Attributes
     ----------
     df_ : array of shape (words,)
-        Pictures that have a word; follows ``partial_fit`` and ``forget``.
+        Number of pictures with a word; changed by ``partial_fit`` and ``forget``.
     n_pictures_ : int
-        Pictures counted; likewise.
+        Number of pictures; changed by the same.
     idf_ : array of shape (words,)
-        What these gave at the last ``refresh``.
+        The idf of the last ``refresh``.
     generation_ : int
-        Refreshes so far.
+        Number of refreshes.
     n_features_in_ : int
         Number of words.
 
@@ -132,7 +132,7 @@ class BagOfWords(Transformer):
     --------
     >>> counts = count([np.array([0, 1]), np.array([1, 1, 2])], n_words=3)
     >>> bag = BagOfWords().fit(counts)
-    >>> bag.transform(counts).toarray().tolist()  # word 1 is everywhere and says nothing
+    >>> bag.transform(counts).toarray().tolist()  # word 1 is in every picture
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
@@ -142,14 +142,14 @@ class BagOfWords(Transformer):
         self.weighting = weighting
 
     def fit(self, counts: Any, y: object = None) -> Self:
-        """Count afresh, and weigh by what was counted.
+        """Count from zero, then ``refresh``.
 
         Parameters
         ----------
         counts : array or sparse matrix of shape (pictures, words)
-            Term counts, none negative.
+            Term counts of 0 or more.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -163,14 +163,14 @@ class BagOfWords(Transformer):
         return self.partial_fit(counts).refresh()
 
     def partial_fit(self, counts: Any, y: object = None) -> Self:
-        """Pictures arrived: count them.  ``transform`` does not change before ``refresh``.
+        """Count added pictures.  ``transform`` changes only with ``refresh``.
 
         Parameters
         ----------
         counts : array or sparse matrix of shape (pictures, words)
             Their term counts.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -186,12 +186,12 @@ class BagOfWords(Transformer):
         return self
 
     def forget(self, counts: Any) -> Self:
-        """Pictures left: take back what ``partial_fit`` counted for them.
+        """Subtract the counts of removed pictures.
 
         Parameters
         ----------
         counts : array or sparse matrix of shape (pictures, words)
-            Their term counts, as they were counted.
+            Their term counts, as counted before.
 
         Returns
         -------
@@ -207,7 +207,7 @@ class BagOfWords(Transformer):
         return self
 
     def refresh(self) -> Self:
-        """Freeze a new idf from the counts so far: the next generation."""
+        """Compute the idf from the counts: the next generation."""
         check_is_fitted(self, "df_")
         seen = self.df_ > 0
         idf = np.zeros(len(self.df_))
@@ -217,7 +217,7 @@ class BagOfWords(Transformer):
         return self
 
     def transform(self, counts: Any) -> sparse.csr_array:
-        """Weighted rows of unit length, float32 CSR with sorted indices and no stored zeros.
+        """Return weighted rows of unit length, float32 CSR with sorted indices and no stored zeros.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class BagOfWords(Transformer):
         return made
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file."""
+        """Write one checksummed file."""
         check_is_fitted(self, "df_")
         arrays = {"df": self.df_}
         if hasattr(self, "idf_"):
@@ -261,12 +261,12 @@ class BagOfWords(Transformer):
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
+        """Open a saved file; raise ``DamagedFile`` if it was altered."""
         meta, arrays = open_arrays(path, cls.kind)
         try:
             made = cls(meta["weighting"])
             made._check_weighting()
-            # Copies: these arrays change, and the file's are one block.
+            # Copies, since these arrays change.
             made.df_ = arrays["df"].astype(np.int64)
             made.n_pictures_ = whole(meta["n_pictures"], "n_pictures", 0)
             made.generation_ = whole(meta["generation"], "generation", 0)
@@ -280,7 +280,7 @@ class BagOfWords(Transformer):
 
     @property
     def n_features_in_(self) -> int:
-        """Number of words, once pictures were counted."""
+        """Number of words."""
         if not hasattr(self, "df_"):
             raise AttributeError("n_features_in_ is known after fit or partial_fit")
         return len(self.df_)
@@ -299,10 +299,10 @@ class BagOfWords(Transformer):
 
 
 def _term_counts(counts: Any, n_words: int | None = None) -> Any:
-    """Counts as CSR float64 of its own: duplicates summed, indices sorted, no stored zeros."""
+    """Return a copy of counts as canonical float64 CSR."""
     try:
         raw: Any = counts if sparse.issparse(counts) else np.asarray(counts)
-        # scipy would drop the imaginary part without a word.
+        # scipy would drop the imaginary part silently.
         if raw.dtype.kind == "c":
             raise TypeError("Complex data not supported")
         made: Any = sparse.csr_array(raw, dtype=np.float64, copy=True)
@@ -324,7 +324,7 @@ def _term_counts(counts: Any, n_words: int | None = None) -> Any:
 def _divide_rows(
     values: NDArray[np.float64], by: NDArray[np.float64], lengths: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Each row's values divided by its number; a row whose number is 0 stays as it is."""
+    """Divide each row by its number; skip rows with number 0."""
     return np.asarray(values / np.repeat(np.where(by > 0, by, 1), lengths))
 
 

@@ -1,10 +1,9 @@
-"""The Fisher vector: how a mixture learned from all descriptors would have to move to fit a
-picture's.
+"""The Fisher vector: the gradient of a mixture's log likelihood for a picture's descriptors.
 
-Perronnin et al. (2010), the improved version: descriptors are projected (PCA), a mixture with
-diagonal covariances gives each of N descriptors to its components by shares g, and with u = (x -
-m_k) / s_k the parts are ``sum g u / (N sqrt(w_k))`` and ``sum g (u² - 1) / (N sqrt(2 w_k))``; then
-a signed root, and unit length (docs/methods/psc.md, (18)).
+Perronnin et al. (2010), the improved version: descriptors are projected (PCA) and assigned to the
+components of a mixture with diagonal covariances by shares g; with u = (x - m_k) / s_k the parts
+are ``sum g u / (N sqrt(w_k))`` and ``sum g (u² - 1) / (N sqrt(2 w_k))``, then a signed root and
+unit length (docs/methods/psc.md, (18)).
 """
 
 from __future__ import annotations
@@ -30,31 +29,31 @@ from likewise_methods.validation import generator, whole
 
 
 class FisherVector(Transformer):
-    """One vector a picture, of ``2 * components * dimensions`` numbers.
+    """Gradients of a mixture: one vector per picture, of ``2 * components * dimensions`` numbers.
 
-    A picture is an array of descriptors, or an iterator of such arrays (its batches).
+    A picture is an array of descriptors, or an iterator of such arrays (batches).
 
     Parameters
     ----------
     n_components : int, default=256
-        Gaussians of the mixture.
+        Number of Gaussians.
     n_dims : int or None, default=80
-        Columns after the projection; None leaves descriptors as they are.
+        Columns after the projection; None for no projection.
     power : float, default=0.5
         Exponent of the signed root, above 0 and at most 1.
     n_iter : int, default=12
         Rounds of expectation maximisation, after k-means.
     sample : int, optional
-        Descriptors kept for training, at most; by default 1,000 a component.
+        Most descriptors for training; by default 1,000 per component.
     random_state : int, Generator or None, default=None
-        Draws the sample and the start.
+        Seed of the sample and the start.
 
     Attributes
     ----------
     mixture_ : Mixture
         Weights, means and variances.
     mean_, directions_ : array
-        Of the projection (None without one).
+        The projection (None without one).
     history_ : list of float
         Mean log likelihood of the sample before each round.
     n_features_in_ : int
@@ -62,8 +61,8 @@ class FisherVector(Transformer):
 
     See Also
     --------
-    VLAD : words in place of a mixture.
-    SpatialPyramid : pooled codes by region.
+    VLAD : uses words.
+    SpatialPyramid : pools codes per region.
 
     References
     ----------
@@ -97,14 +96,14 @@ class FisherVector(Transformer):
         self.random_state = random_state
 
     def fit(self, X: Descriptors, y: object = None) -> Self:
-        """Learn projection and mixture.
+        """Learn the projection and the mixture.
 
         Parameters
         ----------
         X : array of shape (n, columns), or iterable of such arrays
             Descriptors.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -130,7 +129,7 @@ class FisherVector(Transformer):
         return self
 
     def transform(self, pictures: Any) -> Floats:
-        """One row a picture.
+        """Return one row per picture.
 
         Parameters
         ----------
@@ -148,11 +147,11 @@ class FisherVector(Transformer):
         return np.stack(made) if made else np.zeros((0, width), np.float32)
 
     def encode(self, picture: Any) -> Floats:
-        """The vector of one picture; zero for one without descriptors."""
+        """Return the vector of one picture; zero without descriptors."""
         return self.vector(self.sums(picture))
 
     def sums(self, picture: Any) -> Sums:
-        """What a vector is made of; sums of regions add up to those of the picture (``plus``)."""
+        """Return the sums behind a vector; those of regions add up (``plus``)."""
         check_is_fitted(self, "mixture_")
         total = Sums.none(self.mixture_.means.shape)
         for batch in batches_of(picture):
@@ -193,7 +192,7 @@ class FisherVector(Transformer):
 
 
 def _gradient(mixture: Mixture, found: Sums, n: float) -> Any:
-    """Both parts for N descriptors, from their sums: (2, components, dimensions)."""
+    """Return both parts from the sums, in shape (2, components, dimensions)."""
     w, m, v = mixture.weights[:, None], mixture.means, mixture.variances
     shares = found.shares[:, None]
     mean_part = (found.first - shares * m) / np.sqrt(v) / (n * np.sqrt(w))

@@ -1,8 +1,4 @@
-"""VQ: each descriptor becomes its nearest word, and nothing else (Sivic and Zisserman 2003).
-
-The simplest code there is, and what the others are measured against.  Codes are rows of a CSR
-matrix with a single one in each.
-"""
+"""VQ: code each descriptor as its nearest word (Sivic and Zisserman 2003)."""
 
 from __future__ import annotations
 
@@ -18,32 +14,32 @@ from likewise_methods.neighbours.protocol import rows
 
 
 class VQ(WordSearch, Transformer):
-    """Hard assignment: each descriptor becomes its nearest word, and nothing else.
+    """Hard assignment: code each descriptor as its nearest word.
 
     Parameters
     ----------
     n_words : int, default=1024
         Words that ``fit`` learns by k-means.
     codebook : array of shape (words, columns), optional
-        The words; given, ``fit`` is not needed.
+        The words; then ``fit`` is not needed.
     n_iter : int, default=12
         Rounds of k-means.
     random_state : int, Generator or None, default=None
-        Draws the first words.
+        Seed of the first words.
     n_threads : int, default=1
         Threads for training and search.
 
     Attributes
     ----------
     codebook_ : array of shape (words, columns)
-        The words in use.
+        The words.
     n_features_in_ : int
         Columns of a descriptor.
 
     See Also
     --------
-    Vocabulary : words by the ten thousand and the million.
-    LLC : several words share a descriptor.
+    Vocabulary : for up to a million words.
+    LLC : several words per descriptor.
     likewise_methods.psc.SparseCoder : a sparse combination of words.
 
     References
@@ -81,7 +77,7 @@ class VQ(WordSearch, Transformer):
         X : array of shape (n, columns), or iterable of such arrays
             Descriptors.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -91,7 +87,7 @@ class VQ(WordSearch, Transformer):
         return self
 
     def transform(self, X: ArrayLike) -> sparse.csr_array:
-        """One row a descriptor, a one at its word.
+        """Return one row per descriptor, with a 1 at its word.
 
         Parameters
         ----------

@@ -1,10 +1,9 @@
-"""Approximate k-means for very many words: each row looks only at the neighbours of its word.
+"""Approximate k-means for very many words: a row is compared only with neighbours of its word.
 
-The first, rough assignment goes through an inverted file of the starting words.  From then on a
-row is compared with the ``n_near`` words nearest to the one it has (k²-means, Agustsson, Timofte
-and Van Gool 2017), which costs n·n_near distances a round instead of n·k; the graph of nearest
-words comes from ``neighbours`` too and is renewed in rounds 0, 1, 2, 4, 8 …, as words move less
-and less.
+The first assignment uses an inverted file of the initial words.  Then a row is compared with the
+``n_near`` words nearest to its word (k²-means, Agustsson, Timofte and Van Gool 2017), which costs
+n·n_near distances per round instead of n·k.  The graph of nearest words is computed again in rounds
+0, 1, 2, 4, 8 …
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from likewise_methods.neighbours.ivf import IVF
 Floats = NDArray[np.float32]
 Report = Callable[[int, int, float], None]
 
-# Below this many words the graph of words comes from comparing all pairs.  128 columns, one
-# thread: at 30,000 words HNSW took 1.9 s a graph, all pairs about 2.6 s (from its rate).
+# Below this many words the graph comes from comparing all pairs.
 GRAPH_EXACT = 20_000
 _ROUGH_EXACT = 1_000
 _ROWS_AT_ONCE = 65_536
@@ -41,11 +39,7 @@ def approximate_kmeans(
     n_threads: int = 1,
     report: Report | None = None,
 ) -> tuple[Floats, list[float]]:
-    """Words (n_words, columns) and the mean squared errors of ``X`` on the way.
-
-    One error at the start, one after each round's assignment, and last that of the returned words,
-    which moved once more: the mean squared distance of each row to the word it was last given.
-    """
+    """Return words, and mean squared errors at the start, after each round and at the end."""
     words = X[np.sort(rng.choice(len(X), n_words, replace=False))]
     labels, errors = rough_assignment(X, words, rng, n_threads)
     history = [float(errors.mean(dtype=np.float64))]
@@ -62,7 +56,7 @@ def approximate_kmeans(
             report(turn + 1, n_iter, history[-1])
     move_words(X, words, labels, errors, n_threads)
     members, starts = kernels.group(labels, n_words)
-    # Without neighbours to turn to, every row stays with its word and only the error is new.
+    # Without neighbours every row keeps its word; only the error is new.
     alone = np.empty((n_words, 0), np.int32)
     _share(starts, n_threads, kernels.reassign, (X, words, alone, members, starts, labels, errors))
     history.append(float(errors.mean(dtype=np.float64)))
@@ -72,11 +66,7 @@ def approximate_kmeans(
 def rough_assignment(
     X: Floats, words: Floats, rng: np.random.Generator, n_threads: int = 1
 ) -> tuple[NDArray[np.int32], Floats]:
-    """A near word for each row and the squared distance to it.
-
-    Two cells of an inverted file are enough: the rounds that follow repair the rest.  Measured
-    once, at 10,000 words: a tenth of the time, and no higher error after ten rounds.
-    """
+    """Return a near word of each row and the squared distance, from two cells."""
     index: Exact | IVF = Exact("l2", n_threads=n_threads)
     if len(words) > _ROUGH_EXACT:
         seed = int(rng.integers(2**31))
@@ -87,14 +77,14 @@ def rough_assignment(
     for a in range(0, len(X), _ROWS_AT_ONCE):
         ids, values = index.search(X[a : a + _ROWS_AT_ONCE], 1)
         labels[a : a + _ROWS_AT_ONCE], errors[a : a + _ROWS_AT_ONCE] = ids[:, 0], values[:, 0]
-    # Both probed cells can be empty of words: any word will do for a start.
+    # Both cells can be empty: any word will do for a start.
     lost = labels < 0
     labels[lost], errors[lost] = 0, ((X[lost] - words[0]) ** 2).sum(axis=1)
     return labels, errors
 
 
 def nearest_words(words: Floats, n_near: int, n_threads: int = 1) -> NDArray[np.int32]:
-    """The ``n_near`` nearest words of each word; a place left empty by HNSW is the word itself."""
+    """Return the ``n_near`` nearest words of each word, padded with the word itself."""
     index: Exact | HNSW = Exact("l2", n_threads=n_threads)
     if len(words) > GRAPH_EXACT:
         index = HNSW("l2", links=16, ef_build=40, ef_search=n_near, n_threads=n_threads)
@@ -110,11 +100,9 @@ def nearest_words(words: Floats, n_near: int, n_threads: int = 1) -> NDArray[np.
 def move_words(
     X: Floats, words: Floats, labels: NDArray[np.int32], errors: Floats, n_threads: int = 1
 ) -> int:
-    """Words go to the means of their rows; words without rows are seeded again.  Their number.
+    """Move words to the means of their rows; return the number of words without rows.
 
-    A word that nobody uses takes over the worst coded member of the word with the largest sum
-    of errors, one such word each, so that crowded places are split first.  Rows that are all
-    coded without error leave nothing to split: the word stays where it is.
+    A word without rows moves to the worst member of a word with a large sum of errors.
     """
     n_words = len(words)
     members, starts = kernels.group(labels, n_words)
@@ -135,7 +123,7 @@ def move_words(
 def _share(
     starts: NDArray[np.int64], n_threads: int, kernel: Callable[..., None], arrays: tuple[Any, ...]
 ) -> None:
-    """``kernel(first, last, *arrays)`` over ranges of words that hold about equally many rows."""
+    """Call a kernel in threads, for ranges of words with equally many rows."""
     n_words = len(starts) - 1
     if n_threads == 1:
         kernel(0, n_words, *arrays)

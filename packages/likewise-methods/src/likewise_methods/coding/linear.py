@@ -1,8 +1,7 @@
-"""Linear machines on long rows: their inner products, and short rows with the same products.
+"""Short rows with the inner products of long ones, to train linear machines on.
 
-A linear SVM only sees the products of its rows.  A Cholesky factor of those has rows with the same
-products and only as many columns as there are rows, so that training costs no more for a million
-columns than for a thousand; the weights are brought back by one product at the end.
+A linear SVM depends only on the products of its rows.  A Cholesky factor has the same products and
+as many columns as there are rows.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from scipy.linalg import cholesky, solve_triangular
 
 Doubles = NDArray[np.float64]
 
-# Added to the diagonal, relative to its mean: rows that are equal would leave no factor.
+# Added to the diagonal, relative to its mean, since equal rows give a singular matrix.
 _JITTER = 1e-6
 _COLUMNS_AT_ONCE = 8_192
 
 
 def products(rows: Any, dtype: type[np.floating[Any]] = np.float64) -> Doubles:
-    """All inner products of rows, dense or CSR: whichever way takes fewer operations.
+    """Return all inner products of rows, dense or CSR, in the way with fewer operations.
 
-    ``dtype`` is that of the multiplications; the sums are float64.
+    ``dtype`` is the type of the multiplications; sums are float64.
 
     >>> products(np.array([[1.0, 2.0], [0.0, 3.0]])).tolist()
     [[5.0, 6.0], [6.0, 9.0]]
@@ -48,15 +47,15 @@ def products(rows: Any, dtype: type[np.floating[Any]] = np.float64) -> Doubles:
 
 
 def factor(kernel: Doubles) -> Doubles:
-    """Rows (lower triangular) whose products are those of the kernel."""
+    """Return rows (lower triangular) with the products in ``kernel``."""
     jitter = _JITTER * max(float(np.mean(np.diag(kernel))), np.finfo(float).tiny)
     return np.asarray(cholesky(kernel + jitter * np.eye(len(kernel)), lower=True), np.float64)
 
 
 def brought_back(rows: Any, short: Doubles, weights: Doubles) -> Doubles:
-    """Weights (machines, columns) for the long rows, of weights learned on their ``factor``.
+    """Return weights for the long rows from weights learned on their ``factor``.
 
-    The machine's weights are a combination a of its rows, w = L'a; for the long rows it is X'a.
+    The weights are a combination a of the rows, w = L'a; for the long rows they are X'a.
     """
     shares = solve_triangular(short.T, weights.T, lower=False)
     return np.asarray((rows.T @ shares).T, np.float64)

@@ -1,4 +1,4 @@
-"""LLC: a descriptor as the affine combination of its nearest words that is closest to it.
+"""LLC: code a descriptor as the closest affine combination of its nearest words.
 
 Wang et al. (2010), the approximated version: of the ``n_nearest`` words B solve
 ``(C + ridge tr(C) I) w = 1`` with ``C = (B - 1x')(B - 1x')'`` and scale w to sum 1
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from likewise_methods.coding._locality_kernels import locality_weights
 from likewise_methods.coding.word_search import ROWS_AT_ONCE, Descriptors, WordSearch
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Transformer
+from likewise_methods.kernels import kernel
 from likewise_methods.neighbours.protocol import rows
 from likewise_methods.validation import number, whole
 
@@ -29,28 +29,28 @@ class LLC(WordSearch, Transformer):
     n_words : int, default=1024
         Words that ``fit`` learns by k-means.
     n_nearest : int, default=5
-        Words that share a descriptor.
+        Words per descriptor.
     ridge : float, default=1e-4
-        How much of tr(C) is added to the diagonal, above 0; larger makes the shares more alike.
+        Share of tr(C) added to the diagonal, above 0; larger gives more equal weights.
     codebook : array of shape (words, columns), optional
-        The words; given, ``fit`` is not needed.
+        The words; then ``fit`` is not needed.
     n_iter : int, default=12
         Rounds of k-means.
     random_state : int, Generator or None, default=None
-        Draws the first words.
+        Seed of the first words.
     n_threads : int, default=1
         Threads for training and search.
 
     Attributes
     ----------
     codebook_ : array of shape (words, columns)
-        The words in use.
+        The words.
     n_features_in_ : int
         Columns of a descriptor.
 
     See Also
     --------
-    VQ : one word a descriptor.
+    VQ : one word per descriptor.
     likewise_methods.psc.SparseCoder : non-negative, over all words.
 
     References
@@ -93,7 +93,7 @@ class LLC(WordSearch, Transformer):
         X : array of shape (n, columns), or iterable of such arrays
             Descriptors.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class LLC(WordSearch, Transformer):
         return self
 
     def transform(self, X: ArrayLike) -> sparse.csr_array:
-        """One row a descriptor with ``n_nearest`` entries that sum to 1.
+        """Return one row per descriptor, with ``n_nearest`` entries that sum to 1.
 
         Parameters
         ----------
@@ -135,3 +135,60 @@ class LLC(WordSearch, Transformer):
 
     def _checked_ridge(self) -> float:
         return number(self.ridge, "ridge", above=0)
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+@kernel
+def locality_weights(X, words, near, ridge, out):  # type: ignore[no-untyped-def]
+    """Solve (C + ridge tr(C) I) w = 1 for each descriptor by Cholesky; scale w to sum 1.
+
+    If C is zero, because all near words equal the descriptor, the weights are equal.
+    """
+    n = near.shape[1]
+    width = X.shape[1]
+    centred = np.empty((n, width), np.float64)
+    C = np.empty((n, n), np.float64)
+    w = np.empty(n, np.float64)
+    for i in range(X.shape[0]):
+        trace = 0.0
+        for a in range(n):
+            for t in range(width):
+                centred[a, t] = words[near[i, a], t] - X[i, t]
+            for b in range(a + 1):
+                total = 0.0
+                for t in range(width):
+                    total += centred[a, t] * centred[b, t]
+                C[a, b] = total
+            trace += C[a, a]
+        if trace <= 0.0:
+            for a in range(n):
+                out[i, a] = 1.0 / n
+            continue
+        for a in range(n):
+            C[a, a] += ridge * trace
+        for a in range(n):
+            for b in range(a + 1):
+                total = C[a, b]
+                for t in range(b):
+                    total -= C[a, t] * C[b, t]
+                if a == b:
+                    # Rounding can cancel a pivot of equal words.
+                    C[a, a] = np.sqrt(max(total, 1e-14 * trace))
+                else:
+                    C[a, b] = total / C[b, b]
+        for a in range(n):
+            total = 1.0
+            for t in range(a):
+                total -= C[a, t] * w[t]
+            w[a] = total / C[a, a]
+        total_mass = 0.0
+        for a in range(n - 1, -1, -1):
+            total = w[a]
+            for t in range(a + 1, n):
+                total -= C[t, a] * w[t]
+            w[a] = total / C[a, a]
+            total_mass += w[a]
+        for a in range(n):
+            out[i, a] = w[a] / total_mass

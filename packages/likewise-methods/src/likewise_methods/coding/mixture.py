@@ -1,8 +1,7 @@
-"""A Gaussian mixture with diagonal covariances: what a Fisher vector is the gradient of.
+"""A Gaussian mixture with diagonal covariances, for Fisher vectors.
 
-Everything is three sums over the rows, weighted by the posteriors: how much of them a component
-has, their sum, and the sum of their squares.  Posteriors come from two matrix products
-(``log p = const + x·(m / v) - x²·(1 / 2v)``), so both training and coding are BLAS.
+Training and coding need three sums over the rows, weighted by posteriors: of 1, x and x².
+Posteriors come from two matrix products (``log p = const + x·(m / v) - x²·(1 / 2v)``).
 """
 
 from __future__ import annotations
@@ -18,13 +17,12 @@ Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 _ROWS_AT_ONCE = 4_096
-# A variance never falls below this share of the whole data's: a component on a few equal rows
-# would have none, and a density without bound.
+# Smallest variance, as a share of the whole data's.
 _LEAST_VARIANCE = 1e-2
 
 
 class Sums(NamedTuple):
-    """Of some rows: each component's share, sum and sum of squares; their log likelihood."""
+    """Sums over rows: each component's share, sum and sum of squares; log likelihood."""
 
     shares: Doubles
     first: Doubles
@@ -33,11 +31,11 @@ class Sums(NamedTuple):
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Sums:
-        """Those of no rows; ``shape`` is (components, columns)."""
+        """Return the sums of no rows; ``shape`` is (components, columns)."""
         return cls(np.zeros(shape[0]), np.zeros(shape), np.zeros(shape), 0.0)
 
     def plus(self, other: Sums) -> Sums:
-        """Those of both."""
+        """Return the sums of both."""
         return Sums(
             self.shares + other.shares,
             self.first + other.first,
@@ -47,14 +45,14 @@ class Sums(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """Weights (components), means and variances (components, columns)."""
+    """Weights, means and variances of the components."""
 
     weights: Doubles
     means: Doubles
     variances: Doubles
 
     def posteriors(self, X: Floats) -> tuple[Floats, Doubles]:
-        """The components' shares of each row, and the rows' log likelihoods."""
+        """Return the components' shares of each row, and the log likelihoods."""
         precision = 1 / self.variances
         const = (
             np.log(self.weights)
@@ -71,7 +69,7 @@ class Mixture(NamedTuple):
         return shares, (top[:, 0] + np.log(total[:, 0])).astype(np.float64)
 
     def sums(self, X: Floats) -> Sums:
-        """The three sums over the rows of ``X``, a few thousand at a time."""
+        """Return the sums over the rows of ``X``, computed in blocks."""
         total = Sums.none(self.means.shape)
         for a in range(0, len(X), _ROWS_AT_ONCE):
             part = X[a : a + _ROWS_AT_ONCE]
@@ -86,9 +84,9 @@ class Mixture(NamedTuple):
 def fit_mixture(
     X: Floats, n_components: int, *, n_iter: int, rng: np.random.Generator
 ) -> tuple[Mixture, list[float]]:
-    """A mixture by expectation maximisation from k-means, and the mean log likelihood by round.
+    """Fit a mixture by expectation maximisation from k-means; return it and the log likelihoods.
 
-    A component that nearly no row belongs to is put on a row that fits badly.
+    A component with almost no rows moves to a row with a low likelihood.
     """
     start, _ = approximate_kmeans(X, n_components, n_iter=5, n_near=min(32, n_components), rng=rng)
     spread = X.var(axis=0, dtype=np.float64) + 1e-12
@@ -119,7 +117,7 @@ def fit_mixture(
 def _badly_fitted(
     mixture: Mixture, X: Floats, count: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Of a few thousand rows drawn at random, those with the least likelihood."""
+    """Return the rows with the lowest likelihood of a random sample."""
     drawn = rng.choice(len(X), min(len(X), _ROWS_AT_ONCE), replace=False)
     _, logs = mixture.posteriors(X[drawn])
     return np.resize(drawn[np.argsort(logs, kind="stable")], count)

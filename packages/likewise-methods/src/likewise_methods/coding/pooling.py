@@ -1,7 +1,8 @@
-"""Max pooling: the codes of a picture's descriptors become one vector, its largest entry by word.
+"""Max pooling: the largest code of a picture's descriptors, per word.
 
-Streaming: descriptors are coded a few thousand at a time into one buffer of words, so memory does
-not grow with their number.  Codes of two subspaces are pooled from their marginals.
+Descriptors are coded and pooled in batches, so memory does not grow with their number.  Product
+codes of two subspaces are pooled from their marginals u and v of common mass s, ``y_ij = u_i v_j /
+s``, without listing all words (docs/methods/psc.md, (16)).
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from likewise_methods.coding._pooling_kernels import add_codes, max_codes, max_products
 from likewise_methods.coding.word_search import ROWS_AT_ONCE, Floats, batches_of, pictures_of
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Transformer
+from likewise_methods.kernels import kernel
 from likewise_methods.validation import one_of, whole
 
 Normalise = Literal["l2", "l1"] | None
@@ -24,24 +25,24 @@ Cells = NDArray[np.int64]
 
 
 class MaxPooling(Transformer):
-    """The largest code by word; a word nobody uses is zero, and nothing falls below zero.
+    """The largest code per word; 0 for unused words and negative codes.
 
-    There is nothing to learn: ``fit`` does nothing, and the coder must be ready.
+    There is nothing to learn: ``fit`` does nothing, and the coder must be fitted.
 
     Parameters
     ----------
     coder : fitted coder, optional
-        Anything with ``transform`` (and ``marginals`` for product codes); then a picture is an
-        array of descriptors.  Without one a picture is a matrix of codes, dense or sparse.  Either
-        may also be an iterator of such arrays (its batches).
+        An object with ``transform`` (and ``marginals`` for product codes); then a picture is an
+        array of descriptors.  Without one a picture is a matrix of codes, dense or sparse.  A
+        picture can also be an iterator of such arrays (batches).
     normalise : {"l2", "l1", None}, default="l2"
-        The length of the pooled vector.
+        The norm that is 1 for the pooled vector.
     batch : int, default=8192
-        Descriptors coded at a time.
+        Number of descriptors coded at a time.
 
     See Also
     --------
-    SpatialPyramid : the same by region.
+    SpatialPyramid : pools per region.
     likewise_methods.psc.ProductSparseCoder : codes that are pooled from their marginals.
 
     References
@@ -62,11 +63,11 @@ class MaxPooling(Transformer):
         self.batch = batch
 
     def fit(self, X: object = None, y: object = None) -> Self:
-        """Nothing to learn."""
+        """Do nothing."""
         return self
 
     def transform(self, pictures: Any) -> sparse.csr_array:
-        """One sparse row a picture.
+        """Return one sparse row per picture.
 
         Parameters
         ----------
@@ -80,10 +81,10 @@ class MaxPooling(Transformer):
         return stack_rows(self.pool(picture) for picture in pictures_of(pictures))
 
     def pool(self, picture: Any) -> Floats:
-        """The vector of one picture.
+        """Return the vector of one picture.
 
-        A picture without descriptors has the zero vector where the coder tells how many words it
-        has; without a coder at least one code is needed to know.
+        A picture without descriptors gives the zero vector if the coder has a known number of
+        words; without a coder at least one code is needed.
         """
         checked_normalise(self.normalise)
         buffer = Buffer(1, "max")
@@ -94,14 +95,14 @@ class MaxPooling(Transformer):
 
 
 class Buffer:
-    """One row of words for each cell, filled batch by batch; allocated at the first."""
+    """One row of words per cell, filled in batches; allocated at the first."""
 
     def __init__(self, n_cells: int, pooling: str) -> None:
         self._n_cells, self._pooling = n_cells, pooling
         self._rows: Floats | None = None
 
     def put(self, coder: Any, part: Any, cells: Cells) -> None:
-        """Pool the rows of ``part`` (descriptors, or codes where there is no coder)."""
+        """Pool the rows of ``part``: descriptors, or codes without a coder."""
         marginals = product_marginals(coder, part) if self._pooling == "max" else None
         if marginals is not None:
             (left, right) = marginals
@@ -114,7 +115,7 @@ class Buffer:
         kernel(*_plain(codes), cells, self._of_width(codes.shape[1]))
 
     def pooled_rows(self, coder: Any) -> Floats:
-        """What was pooled; zeros where nothing was."""
+        """Return the pooled rows; zeros if nothing was pooled."""
         if self._rows is None:
             width = n_words_of(coder)
             if width is None:
@@ -131,7 +132,7 @@ class Buffer:
 
 
 def product_marginals(coder: Any, part: Any) -> tuple[Any, Any] | None:
-    """The two marginals of product codes; None for other coders and other numbers of subspaces."""
+    """Return the two marginals of product codes; None for other coders."""
     if getattr(coder, "n_subspaces", None) != 2 or not hasattr(coder, "marginals"):
         return None
     left, right = coder.marginals(part)
@@ -139,7 +140,7 @@ def product_marginals(coder: Any, part: Any) -> tuple[Any, Any] | None:
 
 
 def n_words_of(coder: Any) -> int | None:
-    """Columns of a coder's codes, where it can be asked without coding."""
+    """Return the number of columns of a coder's codes, if known."""
     books = getattr(coder, "codebooks", None)
     books = getattr(coder, "codebooks_", None) if books is None else books
     if books is not None:
@@ -154,7 +155,7 @@ def checked_normalise(normalise: Any) -> None:
 
 
 def normalise_rows(rows: Floats, normalise: Normalise) -> Floats:
-    """Rows at unit length; rows of zeros stay."""
+    """Scale rows to unit length; rows of zeros stay zero."""
     if normalise is None:
         return rows
     if normalise == "l2":
@@ -165,7 +166,7 @@ def normalise_rows(rows: Floats, normalise: Normalise) -> Floats:
 
 
 def stack_rows(vectors: Iterator[Floats]) -> sparse.csr_array:
-    """Dense vectors as the rows of a CSR matrix, one at a time."""
+    """Stack dense vectors as the rows of a CSR matrix, one at a time."""
     found = [sparse.csr_array(vector[None]) for vector in vectors]
     if not found:
         raise InvalidInput("no pictures; at least one expected")
@@ -173,7 +174,7 @@ def stack_rows(vectors: Iterator[Floats]) -> sparse.csr_array:
 
 
 def _plain(codes: Any) -> tuple[Any, Any, Any]:
-    """One type of arrays for the kernels, whatever the coder made."""
+    """Convert codes to the array types of the kernels."""
     return (
         codes.indptr.astype(np.int64, copy=False),
         codes.indices.astype(np.int32, copy=False),
@@ -184,3 +185,44 @@ def _plain(codes: Any) -> tuple[Any, Any, Any]:
 def _check_finite(codes: Any) -> None:
     if not np.isfinite(codes.data).all():
         raise InvalidInput("codes have a non-finite value (NaN or inf)")
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+@kernel
+def max_codes(starts, words, values, cells, out):  # type: ignore[no-untyped-def]
+    """``out[cell, word] = max`` over the codes; out starts at zero, which absent words count as."""
+    for i in range(cells.shape[0]):
+        row = out[cells[i]]
+        for e in range(starts[i], starts[i + 1]):
+            if values[e] > row[words[e]]:
+                row[words[e]] = values[e]
+
+
+@kernel
+def add_codes(starts, words, values, cells, out):  # type: ignore[no-untyped-def]
+    """``out[cell, word] +=`` the codes."""
+    for i in range(cells.shape[0]):
+        row = out[cells[i]]
+        for e in range(starts[i], starts[i + 1]):
+            row[words[e]] += values[e]
+
+
+@kernel
+def max_products(starts1, words1, values1, starts2, words2, values2, k2, cells, out):  # type: ignore[no-untyped-def]
+    """Compute ``max_codes`` of product codes given by their marginals."""
+    for i in range(cells.shape[0]):
+        mass = 0.0
+        for e in range(starts1[i], starts1[i + 1]):
+            mass += values1[e]
+        if mass <= 0.0:
+            continue
+        row = out[cells[i]]
+        for e in range(starts1[i], starts1[i + 1]):
+            left = np.float32(values1[e] / mass)
+            base = words1[e] * k2
+            for f in range(starts2[i], starts2[i + 1]):
+                value = left * values2[f]
+                if value > row[base + words2[f]]:
+                    row[base + words2[f]] = value

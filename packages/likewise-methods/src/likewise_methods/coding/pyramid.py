@@ -1,10 +1,7 @@
-"""The spatial pyramid: pooled codes of the whole picture, its quarters and its sixteenths, in one
-vector.
+"""The spatial pyramid: pooled codes of the whole picture and of the cells of finer grids.
 
-Lazebnik et al. (2006), Yang et al. (2009).  Only the finest grid is filled, a cell at a time as its
-descriptors come; a coarser region is the maximum (or the sum) of the cells it is made of, so a
-descriptor is touched once and memory is one buffer a finest cell
-(docs/methods/psc.md, (16)).
+Lazebnik et al. (2006), Yang et al. (2009).  Only the cells of the finest grid are pooled from
+descriptors; a coarser region is the maximum (or sum) of its cells (docs/methods/psc.md, (16)).
 """
 
 from __future__ import annotations
@@ -39,29 +36,28 @@ class PlacedDescriptors(NamedTuple):
 
 
 class SpatialPyramid(Transformer):
-    """Pooled codes by region: the whole first, then each finer grid row by row.
+    """Pooled codes per region: the whole picture, then each finer grid row by row.
 
-    There is nothing to learn; the coder must be ready.
+    There is nothing to learn; the coder must be fitted.
 
     Parameters
     ----------
     coder : fitted coder, optional
         As for :class:`MaxPooling`.
     levels : tuple of int, default=(1, 2, 4)
-        Regions a side, coarse to fine; each must divide the last.
+        Regions per side, coarse to fine; each must divide the last.
     pooling : {"max", "sum"}, default="max"
-        "sum" makes histograms of hard assignments.
+        "sum" gives histograms of hard assignments.
     normalise : {"l2", "l1", None}, default="l2"
-        The length of the vector.
+        The norm that is 1 for the vector.
     by_region : bool, default=False
-        Whether each region gets that length, instead of the whole vector.
+        Normalise each region instead of the whole vector.
     batch : int, default=8192
-        Descriptors coded at a time.
+        Number of descriptors coded at a time.
 
     See Also
     --------
-    MaxPooling : the whole picture only.
-    likewise.vision.DenseSIFT : descriptors with their places.
+    MaxPooling : pools the whole picture.
 
     References
     ----------
@@ -74,7 +70,7 @@ class SpatialPyramid(Transformer):
     >>> codes = np.array([[1.0, 0.0], [0.0, 2.0]])
     >>> picture = (codes, [[1.0, 1.0], [8.0, 8.0]], (10, 10))
     >>> made = SpatialPyramid(levels=(1, 2), normalise=None).transform([picture])
-    >>> made.toarray().reshape(5, 2).tolist()  # the whole, then its quarters
+    >>> made.toarray().reshape(5, 2).tolist()  # the whole picture, then its quarters
     [[1.0, 2.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 2.0]]
     """
 
@@ -96,11 +92,11 @@ class SpatialPyramid(Transformer):
         self.batch = batch
 
     def fit(self, X: object = None, y: object = None) -> Self:
-        """Nothing to learn; the coder must be ready."""
+        """Do nothing; the coder must be fitted."""
         return self
 
     def transform(self, pictures: Iterable[Any]) -> sparse.csr_array:
-        """One sparse row a picture.
+        """Return one sparse row per picture.
 
         Parameters
         ----------
@@ -114,7 +110,7 @@ class SpatialPyramid(Transformer):
         return stack_rows(self.pool(*picture) for picture in pictures)
 
     def pool(self, descriptors: Any, positions: ArrayLike, size: tuple[float, float]) -> Floats:
-        """The vector of one picture."""
+        """Return the vector of one picture."""
         levels = self._checked_levels()
         finest = levels[-1]
         one_of(self.pooling, "pooling", ("max", "sum"))
@@ -143,7 +139,7 @@ class SpatialPyramid(Transformer):
 
 
 def cells_of(positions: ArrayLike, size: tuple[float, float], n: int) -> Cells:
-    """The cell, row by row, of an n by n grid over the picture that each position falls into."""
+    """Return the cell of each position in an n by n grid over the picture, row by row."""
     places = np.asarray(positions, np.float64)
     if places.size == 0:
         return np.zeros(0, np.int64)
@@ -154,13 +150,13 @@ def cells_of(positions: ArrayLike, size: tuple[float, float], n: int) -> Cells:
         raise InvalidInput(f"size is {size!r}; (width, height) in pixels expected")
     if not np.isfinite(places).all():
         raise InvalidInput("positions have NaN or inf")
-    # Centres of pixels sit at whole numbers: the picture begins half a pixel before the first.
+    # Pixel centres are at whole numbers: the picture starts at -0.5.
     along = np.clip(np.floor((places + 0.5) / sides * n), 0, n - 1).astype(np.int64)
     return np.ascontiguousarray(along[:, 1] * n + along[:, 0])
 
 
 def coarser(finest: Floats, levels: list[int], pooling: str) -> Floats:
-    """All regions, coarse to fine, from the cells of the finest grid."""
+    """Return all regions, coarse to fine, from the cells of the finest grid."""
     n, width = levels[-1], finest.shape[1]
     parts = []
     for level in levels:

@@ -1,7 +1,7 @@
 """A uniform sample of a stream of rows, in one pass and fixed memory (Vitter 1985, algorithm R).
 
-Row t (from 0) draws one number u and takes place ``floor(u (t + 1))`` if the sample has it, so
-what is kept depends on the rows and the seed alone, not on how the stream is cut into batches.
+Row t (from 0) draws one number u and replaces row ``floor(u (t + 1))`` of the sample, if it exists,
+so the sample does not depend on the batches of the stream.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class Reservoir:
-    """Keeps ``size`` of all rows ever given, each with the same chance.
+    """A uniform sample of ``size`` of all rows added.
 
     >>> keep = Reservoir(2, np.random.default_rng(0))
     >>> keep.add(np.arange(6, dtype=np.float32).reshape(3, 2))
@@ -26,16 +26,16 @@ class Reservoir:
         self._rows: NDArray[np.float32] | None = None
 
     def add(self, batch: NDArray[np.float32]) -> None:
-        """Offer the rows of a batch, in order."""
+        """Add the rows of a batch, in order."""
         if self._rows is None:
-            # Pages of an empty array cost nothing until they are written.
+            # Memory of an empty array costs nothing until it is written.
             self._rows = np.empty((self.size, batch.shape[1]), np.float32)
         free = min(max(self.size - self.n_seen, 0), len(batch))
         self._rows[self.n_seen : self.n_seen + free] = batch[:free]
         late = batch[free:]
         turns = np.arange(self.n_seen + free, self.n_seen + len(batch))
         places = (self._rng.random(len(late)) * (turns + 1)).astype(np.int64)
-        # Of two rows that drew one place the later stays: numpy assigns in order.
+        # Of two rows with the same index the later stays: numpy assigns in order.
         self._rows[places[places < self.size]] = late[places < self.size]
         self.n_seen += len(batch)
 

@@ -1,9 +1,8 @@
 """Visual words: approximate k-means over a sample of local descriptors, from 100 to a million.
 
-``fit`` draws a uniform sample in one pass (``reservoir``) and clusters it (``kmeans``);
-``quantise`` gives each descriptor the number of its nearest word: by comparing all words below
-2,000, those of the nearest cells up to 10,000 (``word_cells``), by walking an HNSW graph above.
-A million words were learnt once: 1.5 million rows of width 32, 2 rounds, 438 CPU s and 1.2 GB.
+``fit`` draws a uniform sample in one pass (``reservoir``) and clusters it (``kmeans``).
+``quantise`` finds the nearest word of each descriptor: it compares all words below 2,000, those of
+the nearest cells up to 10,000 (``word_cells``), and walks an HNSW graph above.
 """
 
 from __future__ import annotations
@@ -33,11 +32,9 @@ Words = NDArray[np.int32]
 Descriptors = ArrayLike | Iterable[ArrayLike]
 Assignment = Literal["auto", "exact", "cells", "hnsw"]
 
-# Below there is little to save.  At 10,000 words cells are three times as fast as comparing all,
-# and 0.5 % of descriptors get another word.
+# At 10,000 words cells are three times as fast as comparing all; 0.5 % of words differ.
 _AUTO_CELLS = 2_000
-# At 100,000 words the graph is five times as fast, and 2 % of descriptors get another word, at a
-# distortion 0.2 % higher.
+# At 100,000 words the graph is five times as fast; 2 % of words differ.
 _AUTO_HNSW = 10_000
 _ROWS_AT_ONCE = 65_536
 _LIBRARIES = ("faiss-cpu", "numba", "numpy")
@@ -45,26 +42,24 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 
 class Vocabulary(Estimator):
-    """Words for local descriptors: approximate k-means over a sample of them.
+    """Visual words: approximate k-means over a sample of local descriptors.
 
     Parameters
     ----------
     n_words : int, default=10000
         Number of words.
     sample : int, optional
-        Descriptors kept for training; by default 40 a word up to 4 million, and never fewer than 8
-        a word.
+        Descriptors for training; by default 40 per word up to 4 million, and at least 8 per word.
     n_iter : int, default=20
         Rounds of k-means.
     n_near : int, default=32
-        Words a descriptor is compared with in a round (see ``kmeans``).
+        Words to compare a descriptor with in a round (see ``kmeans``).
     assignment : {"auto", "exact", "cells", "hnsw"}, default="auto"
-        How ``quantise`` finds words: comparing all, those of the nearest cells, or walking a graph.
-        "auto" is exact below 2,000 words, cells up to 10,000, a graph above.  Files say what they
-        were made with: those from before there were cells stay exact up to 10,000.
+        How ``quantise`` finds words: compare all, those of the nearest cells, or walk a graph.
+        "auto" is exact below 2,000 words, cells up to 10,000, a graph above.
     random_state : int, Generator or None, default=None
-        One seed, thread count, set of library versions and kind of processor give the same bits,
-        however the stream is cut into batches.
+        Seed.  The same seed, thread count, libraries and kind of processor give the same bits,
+        whatever the batches.
     n_threads : int, default=1
         Threads for training and assignment.
     progress : bool or callable, default=False
@@ -73,22 +68,18 @@ class Vocabulary(Estimator):
     Attributes
     ----------
     words_ : array of shape (n_words, columns)
-        The words; a copy made when asked for.
+        A copy of the words.
     distortion_ : float
-        Mean squared distance of the training sample to ``words_``, each descriptor to the word it
-        was given in the last round; no less than `distortion` of the sample, which looks for the
-        nearest, and hardly more.
+        Mean squared distance of the training sample to its words of the last round.
     history_ : list of float
-        The same at the start, after each round's assignment, and at the end, when words had moved
-        once more (``distortion_``).
+        The same at the start, after each round, and at the end (``distortion_``).
     n_seen_, n_features_in_ : int
-        Descriptors offered to ``fit``, and their width.
+        Number of descriptors given to ``fit``, and their width.
 
     See Also
     --------
-    BagOfWords : rows from word numbers.
-    VQ : a small codebook, and codes as rows.
-    likewise.vision.SIFT : descriptors.
+    BagOfWords : computes rows from word numbers.
+    VQ : has a small codebook, and codes as rows.
 
     References
     ----------
@@ -136,9 +127,9 @@ class Vocabulary(Estimator):
         Parameters
         ----------
         X : array of shape (n, columns), or iterable of such arrays
-            Descriptors.  A list of plain rows (a list of lists of numbers) counts as one array.
+            Descriptors.  A list of lists of numbers counts as one array.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -180,7 +171,7 @@ class Vocabulary(Estimator):
         assignment: Assignment = "auto",
         n_threads: int = 1,
     ) -> Self:
-        """A vocabulary of given words; ``distortion_`` is unknown (NaN)."""
+        """Create a vocabulary from given words; its ``distortion_`` is NaN."""
         checked = rows(words, "words")
         made = cls(n_words=len(checked), assignment=assignment, n_threads=n_threads)
         whole(len(checked), "number of words")
@@ -189,8 +180,7 @@ class Vocabulary(Estimator):
         return made._take(checked, made._way(len(checked)))
 
     def _take(self, words: Floats, way: str) -> Self:
-        # The index owns the words: at a million they are half a gigabyte.  Only cells, where words
-        # are few, have them once more in their own order.
+        # The index has the only copy of many words (half a gigabyte at a million).
         index: Exact | HNSW = Exact("l2", n_threads=self.n_threads)
         if way == "hnsw":
             index = HNSW("l2", links=16, ef_build=64, ef_search=32, n_threads=self.n_threads)
@@ -212,12 +202,12 @@ class Vocabulary(Estimator):
 
     @property
     def words_(self) -> Floats:
-        """The words, one a row."""
+        """The words, one per row."""
         check_is_fitted(self)
         return self._index.vectors()
 
     def quantise(self, X: ArrayLike) -> Words:
-        """Number of the nearest word of each descriptor.
+        """Return the number of the nearest word of each descriptor.
 
         Parameters
         ----------
@@ -233,7 +223,7 @@ class Vocabulary(Estimator):
     def quantise_soft(
         self, X: ArrayLike, n_nearest: int = 5, *, sigma: float | None = None
     ) -> tuple[Words, Floats]:
-        """The ``n_nearest`` words of each descriptor, nearest first, and their shares.
+        """Return the ``n_nearest`` words of each descriptor, nearest first, and their shares.
 
         Shares are ``exp(-d^2 / (2 sigma^2))`` scaled to sum 1 (Philbin et al. 2008).
 
@@ -242,16 +232,16 @@ class Vocabulary(Estimator):
         X : array of shape (n, columns)
             Descriptors.
         n_nearest : int, default=5
-            Words a descriptor.
+            Words per descriptor.
         sigma : float, optional
-            By default the root of ``distortion_``, the typical distance to a word.
+            By default the root of ``distortion_``.
 
         Returns
         -------
         words : int array of shape (n, n_nearest)
             Word numbers.
         shares : float32 array of shape (n, n_nearest)
-            What each counts.
+            Their shares.
         """
         check_is_fitted(self)
         if whole(n_nearest, "n_nearest") > len(self._index):
@@ -261,15 +251,15 @@ class Vocabulary(Estimator):
         if not spread >= 0:
             raise InvalidInput("this vocabulary has no distortion_; give sigma")
         ids, distances = self._nearest(X, n_nearest)
-        # Relative to the nearest, so that the largest share never underflows.
+        # Relative to the nearest, so that the largest share does not underflow.
         excess = distances - distances[:, :1]
         with np.errstate(over="ignore"):
             shares = np.exp(-excess / max(2 * spread**2, _TINY))
-        # A word HNSW did not find has number 0 here and no share.
+        # A word that HNSW did not find has number 0 and share 0.
         return np.maximum(ids, 0), (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
 
     def distortion(self, X: ArrayLike) -> float:
-        """Mean squared distance of descriptors to the words ``quantise`` gives them."""
+        """Return the mean squared distance of descriptors to their words."""
         distances = self._nearest(X, 1)[1]
         if not len(distances):
             raise InvalidInput("X has 0 rows; their mean distance is not defined")
@@ -289,7 +279,7 @@ class Vocabulary(Estimator):
         return ids, distances
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file: the words with their search structure, no pickle."""
+        """Write words and search structure to one checksummed file."""
         check_is_fitted(self)
         index, arrays = self._index._pack()
         if self._cells is not None:
@@ -307,7 +297,7 @@ class Vocabulary(Estimator):
 
     @classmethod
     def open(cls, path: str | Path, *, n_threads: int = 1) -> Self:
-        """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
+        """Open a saved file; raise ``DamagedFile`` if it was altered."""
         whole(n_threads, "n_threads")
         meta, arrays = open_arrays(path, cls.kind)
         try:
@@ -327,7 +317,7 @@ class Vocabulary(Estimator):
 
 
 def _sample_rows(X: Descriptors, size: int, rng: np.random.Generator) -> tuple[Floats, int]:
-    """At most ``size`` rows of an array or of a stream of arrays, and how many there were."""
+    """Sample at most ``size`` rows of an array or a stream of arrays; also return their number."""
     reservoir = Reservoir(size, rng)
     if hasattr(X, "shape") or hasattr(X, "__array__"):
         checked = rows(X, "X")  # type: ignore[arg-type]

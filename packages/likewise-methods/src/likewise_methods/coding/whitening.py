@@ -1,8 +1,7 @@
-"""PCA whitening: few columns, each of the same spread, so that no habit of the data counts twice.
+"""PCA whitening: few columns with equal variances.
 
 Jégou and Chum (2012): subtract the mean, keep the strongest directions, divide each by the root of
-its variance (plus ``ridge``), unit length again.  With more columns than rows the directions come
-from the rows' products, which are fewer; sparse rows stay sparse.
+its variance (plus ``ridge``), scale to unit length.  Sparse rows stay sparse.
 """
 
 from __future__ import annotations
@@ -26,32 +25,31 @@ Floats = NDArray[np.float32]
 
 
 class Whitening(Transformer):
-    """Rows (dense or CSR) to ``n_components`` whitened columns of unit length.
+    """Map rows (dense or CSR) to ``n_components`` whitened columns, of unit length.
 
     Parameters
     ----------
     n_components : int, default=128
-        Columns kept; fewer than the rows ``fit`` sees.
+        Number of columns; fewer than the rows given to ``fit``.
     ridge : float, default=0.0
-        Added to each variance, as a share of the largest; 0 whitens fully, and makes the weakest
-        directions as loud as the strongest.
+        Added to each variance, as a share of the largest; 0 whitens fully.
     normalise : bool, default=True
-        Whether rows get unit length at the end.
+        Scale rows to unit length at the end.
 
     Attributes
     ----------
     mean_ : array of shape (columns,)
         The mean row.
     directions_ : array of shape (n_components, columns)
-        Already divided by the roots of the variances.
+        Directions divided by the roots of the variances.
     variances_ : array of shape (n_components,)
-        Along the directions.
+        Variances along the directions.
     n_features_in_ : int
         Columns of a row.
 
     See Also
     --------
-    likewise_methods.spaces.FittedSpace : stretches by how neighbours differ, too.
+    likewise_methods.spaces.FittedSpace : also uses the differences of neighbours.
 
     References
     ----------
@@ -82,7 +80,7 @@ class Whitening(Transformer):
         X : array or sparse matrix of shape (n, columns)
             Rows.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -104,7 +102,7 @@ class Whitening(Transformer):
         largest = vectors[np.arange(len(vectors)), np.abs(vectors).argmax(axis=1)]
         vectors *= np.where(largest < 0, -1, 1)[:, None]
         scale = self.variances_ + self.ridge * self.variances_[0]
-        # A direction without any spread says nothing: it stays silent rather than infinite.
+        # A direction without variance is 0 rather than infinite.
         flat = scale <= 1e-12 * max(self.variances_[0], np.finfo(float).tiny)
         factors = np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, scale)))
         self.mean_ = mean.astype(np.float32)
@@ -113,7 +111,7 @@ class Whitening(Transformer):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Whitened rows, dense float32.
+        """Return whitened rows, dense float32.
 
         Parameters
         ----------
@@ -127,25 +125,25 @@ class Whitening(Transformer):
         check_is_fitted(self, "directions_")
         X = _matrix(X, self.n_features_in_)
         made = np.asarray(X @ self.directions_.T, np.float32)
-        # After the product, so that sparse rows are not filled up.
+        # After the product, so that sparse rows stay sparse.
         made -= (self.mean_.astype(np.float64) @ self.directions_.T).astype(np.float32)
         return normalise_rows(made, "l2") if self.normalise else made
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file."""
+        """Write one checksummed file."""
         check_is_fitted(self, "directions_")
         save_arrays(path, self.kind, *self.pack())
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
+        """Open a saved file; raise ``DamagedFile`` if it was altered."""
         try:
             return cls.unpack(*open_arrays(path, cls.kind))
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedFile(f"{path}: not a usable whitening ({error})") from error
 
     def pack(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Plain values and arrays that ``unpack`` makes a whitening of."""
+        """Return plain values and arrays for ``unpack``."""
         meta = {"ridge": float(self.ridge), "normalise": bool(self.normalise)}
         arrays = {
             "mean": self.mean_,
@@ -156,7 +154,7 @@ class Whitening(Transformer):
 
     @classmethod
     def unpack(cls, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """The whitening of ``pack``; KeyError or ValueError where it is not one."""
+        """Create a whitening from the result of ``pack``; raise KeyError or ValueError."""
         directions = arrays["directions"].astype(np.float32)
         made = cls(len(directions), ridge=meta["ridge"], normalise=meta["normalise"])
         made.mean_ = arrays["mean"].astype(np.float32)
@@ -174,7 +172,7 @@ class Whitening(Transformer):
 
 
 def _matrix(X: Any, width: int | None = None) -> Any:
-    """Finite float32 rows, dense or CSR."""
+    """Return finite float32 rows, dense or CSR."""
     if not sparse.issparse(X):
         return rows(X, "X", width)
     made: Any = sparse.csr_array(X, dtype=np.float32)  # type: ignore[call-overload]
@@ -186,7 +184,7 @@ def _matrix(X: Any, width: int | None = None) -> Any:
 
 
 def _principal(X: Any, mean: Any, n_components: int) -> tuple[Any, Any]:
-    """The strongest variances and their unit directions, one a row, in float64."""
+    """Return the largest variances and their unit directions, one per row, in float64."""
     n, width = X.shape
     if width <= n:
         covariance = products(X.T) / n - np.outer(mean, mean)

@@ -1,12 +1,9 @@
-"""Nearest words of many descriptors at once: words in cells, and only the nearest cells looked at.
+"""Nearest words of many descriptors at once, from the words of the nearest cells.
 
-An inverted file turned around: the descriptors of a picture are grouped by the cells they ask for,
-so that every cell is one product of two matrices and not a search for each descriptor.  With
-10,000 words in 150 cells, of which the nearest 23 are looked at, 99.7 % of RootSIFT descriptors
-get the word that comparing all of them gives, in a third of the time; the others one hardly further
-away.  With 100,000 in 474 some 98 % do, in half of the time that walking a graph takes.
-What is nearest by the products is decided by exact distances, in arithmetic that is the same on
-every processor.
+Descriptors are grouped by the cells they visit, so that each cell is one matrix product.  With
+10,000 words in 150 cells, of which 23 are visited, 99.7 % of RootSIFT descriptors get their nearest
+word, in a third of the time.  Near ties of the products are decided by exact distances, in
+arithmetic that is the same on every processor.
 """
 
 from __future__ import annotations
@@ -34,21 +31,21 @@ _ARRAYS = ("cell_centres", "cell_of_word")
 
 
 class WordCells:
-    """Words in cells, and the search through the nearest of them.
+    """Words in cells, and a search in the nearest cells.
 
     Parameters
     ----------
     words : float32 array of shape (n, columns)
-        What is looked for.
+        The words.
     centres : float32 array of shape (cells, columns)
-        Of the cells.
+        The centres of the cells.
     cell_of_word : int array of shape (n,)
-        Which cell each word is in; no cell is empty.
+        The cell of each word; no cell is empty.
 
     See Also
     --------
-    Vocabulary : has them where they pay.
-    likewise_methods.neighbours.Exact : compares all.
+    Vocabulary : uses cells for 2,000 to 10,000 words.
+    likewise_methods.neighbours.Exact : compares all words.
 
     Examples
     --------
@@ -69,7 +66,7 @@ class WordCells:
             raise ValueError("cells without words, or words without a cell")
         self._centres, self._cell_of_word = centres, cell_of_word
         self._order, self._starts = kmeans_kernels.group(cell_of_word, n_cells)
-        # Words of one cell side by side.
+        # Words of one cell are contiguous.
         self._words = np.ascontiguousarray(words[self._order])
         self._halves = _half_squares(self._words)
         self._centre_halves = _half_squares(centres)
@@ -77,12 +74,12 @@ class WordCells:
 
     @classmethod
     def build(cls, words: Floats, random_state: int = 0) -> Self:
-        """Cells by k-means over the words.
+        """Find cells by k-means over the words.
 
         Parameters
         ----------
         words : float32 array of shape (n, columns)
-            What is looked for.
+            The words.
         random_state : int, default=0
             Seed of the clustering.
 
@@ -98,24 +95,24 @@ class WordCells:
         return cls(words, np.ascontiguousarray(centres[used]), cell_of_word)
 
     def pack(self) -> dict[str, NDArray[Any]]:
-        """As arrays, without the words."""
+        """Return the arrays, without the words."""
         return dict(zip(_ARRAYS, (self._centres, self._cell_of_word), strict=True))
 
     @staticmethod
     def are_in(arrays: Mapping[str, NDArray[Any]]) -> bool:
-        """Whether these are arrays of ``pack``, others beside them or not."""
+        """Return whether the arrays of ``pack`` are among these."""
         return all(name in arrays for name in _ARRAYS)
 
     @classmethod
     def unpack(cls, words: Floats, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """What ``pack`` gave; ValueError where it fits other words.
+        """Create cells from the arrays of ``pack``; raise ValueError for other words.
 
         Parameters
         ----------
         words : float32 array of shape (n, columns)
-            The words, which were kept elsewhere.
+            The words.
         arrays : mapping
-            Arrays by name.
+            The arrays by name.
 
         Returns
         -------
@@ -124,7 +121,7 @@ class WordCells:
         return cls(words, *(np.array(arrays[name]) for name in _ARRAYS))
 
     def nearest(self, X: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers of the nearest words and squared distances.
+        """Return the numbers of the nearest words and the squared distances.
 
         Parameters
         ----------
@@ -136,7 +133,7 @@ class WordCells:
         ids : int array of shape (n,)
             Word numbers.
         distances : float32 array of shape (n,)
-            Squared.
+            Squared distances.
         """
         ids, distances = np.empty(len(X), np.int64), np.empty(len(X), np.float32)
         with one_blas_thread():
@@ -169,7 +166,7 @@ def _half_squares(rows: Floats) -> Floats:
 
 @kernel
 def _smallest(halves, products, near):  # type: ignore[no-untyped-def]
-    """The columns of the smallest ``halves - products`` of each row, smallest first."""
+    """Return the columns of the smallest ``halves - products`` of each row, smallest first."""
     n = near.shape[1]
     kept = np.empty(n, np.float32)
     for i in range(products.shape[0]):
@@ -188,7 +185,7 @@ def _smallest(halves, products, near):  # type: ignore[no-untyped-def]
 
 @kernel
 def _least(halves, products, first, asked, begin, best, values):  # type: ignore[no-untyped-def]
-    """The word of one cell nearest to each row that asked for it, at the place of the question."""
+    """Write the nearest word of one cell for each row that visits it."""
     n_near = best.shape[1]
     for r in range(products.shape[0]):
         at, least = 0, np.float32(np.inf)
@@ -203,9 +200,9 @@ def _least(halves, products, first, asked, begin, best, values):  # type: ignore
 
 @kernel
 def _settle(X, words, order, best, values, ids, distances):  # type: ignore[no-untyped-def]
-    """Of the words that the products hardly tell apart the nearest, the first of equal ones.
+    """Choose the nearest of words with almost equal products, the first of equal ones.
 
-    A distance is eight sums side by side, each in order: no processor may arrange them otherwise.
+    A distance has eight parallel sums, each in order, so it is the same on every processor.
     """
     columns = X.shape[1]
     whole = columns - columns % 8
@@ -216,7 +213,7 @@ def _settle(X, words, order, best, values, ids, distances):  # type: ignore[no-u
             low = min(low, values[i, k])
         for j in range(columns):
             length += X[i, j] * X[i, j]
-        # Far more than the products can be wrong by, far less than words lie apart.
+        # Much more than the error of products, much less than the distances of words.
         doubt = np.float32(1e-5) * (length + abs(low))
         found, least = np.int64(-1), np.float32(np.inf)
         for k in range(values.shape[1]):

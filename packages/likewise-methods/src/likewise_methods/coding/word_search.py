@@ -1,9 +1,4 @@
-"""Words as a coder has them: given by the user, or learned by ``fit``; and the search for the
-nearest of them.
-
-A given codebook makes ``fit`` unnecessary.  The search structure is kept beside the codebook it
-was built from, so that coding picture after picture does not build it again.
-"""
+"""The words of a coder, given or learned by ``fit``, and the search for the nearest of them."""
 
 from __future__ import annotations
 
@@ -31,7 +26,7 @@ ROWS_AT_ONCE = 8_192
 def learned_words(
     X: Descriptors, n_words: int, *, n_iter: int, random_state: Any, n_threads: int
 ) -> Floats:
-    """Words by k-means over a sample of descriptors (an array, or an iterable of arrays)."""
+    """Learn words by k-means over a sample of descriptors (an array, or an iterable of arrays)."""
     vocabulary = Vocabulary(
         n_words, n_iter=n_iter, random_state=random_state, n_threads=n_threads, assignment="exact"
     )
@@ -39,7 +34,7 @@ def learned_words(
 
 
 class WordSearch:
-    """What VQ, LLC and VLAD share: parameters about words, and the words nearest to descriptors."""
+    """Base class of VQ, LLC and VLAD: words, and the nearest words of descriptors."""
 
     n_words: int
     codebook: Any
@@ -47,11 +42,11 @@ class WordSearch:
     codebook_: Floats
 
     def words(self) -> Floats:
-        """The codebook in use, one word a row."""
+        """The codebook, one word per row."""
         return self._words_and_index()[0]
 
     def nearest(self, X: ArrayLike, n: int) -> tuple[Floats, NDArray[np.int64], Floats]:
-        """Checked descriptors, the numbers of their ``n`` nearest words, and squared distances."""
+        """Return validated descriptors, their ``n`` nearest words, and squared distances."""
         words, index = self._words_and_index()
         checked = rows(X, "X", words.shape[1])
         ids, distances = index.search(checked, n)
@@ -88,20 +83,20 @@ class WordSearch:
         return kept[1], kept[2]
 
     def __getstate__(self) -> dict[str, Any]:
-        # The search structure is made again where it is needed.
+        # The search structure is built again when needed.
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         return {key: value for key, value in state.items() if key != "_kept"}
 
 
 def in_batches(X: ArrayLike, size: int = ROWS_AT_ONCE) -> Iterator[Any]:
-    """Consecutive rows of an array, ``size`` at a time."""
+    """Yield consecutive rows of an array, ``size`` at a time."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
     for a in range(0, n, size):
         yield X[a : a + size]  # type: ignore[index]
 
 
 def pictures_of(pictures: Any) -> Iterator[Any]:
-    """The pictures of a ``transform``: a matrix of descriptors is one picture."""
+    """Yield the pictures given to ``transform``; a matrix of descriptors is one picture."""
     dimensions = len(pictures.shape) if hasattr(pictures, "shape") else None
     if dimensions == 2:
         yield pictures
@@ -115,7 +110,7 @@ def pictures_of(pictures: Any) -> Iterator[Any]:
 
 
 def batches_of(picture: Any, size: int = ROWS_AT_ONCE) -> Iterator[Any]:
-    """A picture as batches: an array is cut, an iterable of arrays is taken as it comes."""
+    """Yield the batches of a picture: parts of an array, or the arrays of an iterable."""
     if hasattr(picture, "shape") or isinstance(picture, list | tuple):
         whole = picture if hasattr(picture, "shape") else np.asarray(picture, np.float32)
         if len(whole.shape) != 2:
@@ -131,7 +126,7 @@ def batches_of(picture: Any, size: int = ROWS_AT_ONCE) -> Iterator[Any]:
 
 
 def sampled_rows(X: Descriptors, size: int, rng: np.random.Generator) -> Floats:
-    """At most ``size`` rows of an array or of a stream of arrays, each with the same chance."""
+    """Return a uniform sample of at most ``size`` rows of an array or a stream of arrays."""
     stream: Any = in_batches(X) if hasattr(X, "shape") else X  # type: ignore[arg-type]
     if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 1:
         stream = [X]

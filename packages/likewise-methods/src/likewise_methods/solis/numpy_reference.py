@@ -35,7 +35,7 @@ MAX_TRIPLETS = 1 << 13
 _learned = 0
 
 
-def are_few(n_triplets: int) -> bool:
+def prefer_numpy(n_triplets: int) -> bool:
     """Return whether to learn from so many triplets with NumPy.
 
     Counted over all calls, since replaying a log learns one judgement per call.
