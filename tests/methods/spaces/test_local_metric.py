@@ -7,7 +7,7 @@ import pytest
 
 from likewise_methods.errors import InvalidInput
 from likewise_methods.spaces import local_metric
-from likewise_methods.spaces.local_metric import TOLD_BY_OTHERS, Lesson, LocalMetric
+from likewise_methods.spaces.local_metric import TESTED, Lesson, LocalMetric
 
 WIDTH, SCALE = 6, 0.05
 
@@ -81,12 +81,12 @@ def test_it_is_a_function_of_the_set_of_lessons() -> None:
 
 
 def test_so_many_are_asked_about_evenly_in_time() -> None:
-    said = lessons(3 * TOLD_BY_OTHERS, liked=1, disliked=1)
+    said = lessons(3 * TESTED, liked=1, disliked=1)
     found = taught(said).agreement()
     assert found is not None
-    assert found.comparisons == TOLD_BY_OTHERS
+    assert found.comparisons == TESTED
     # Only those at these places are asked: longer ones elsewhere do not count.
-    places = set(np.linspace(0, len(said) - 1, TOLD_BY_OTHERS, dtype=int).tolist())
+    places = set(np.linspace(0, len(said) - 1, TESTED, dtype=int).tolist())
     assert {0, len(said) - 1} < places
     longer = [
         one if one.order in places else one._replace(liked=np.repeat(one.liked, 2, axis=0))
@@ -94,7 +94,7 @@ def test_so_many_are_asked_about_evenly_in_time() -> None:
     ]
     again = taught(longer).agreement()
     assert again is not None
-    assert again.comparisons == TOLD_BY_OTHERS
+    assert again.comparisons == TESTED
 
 
 def test_a_long_judgement_counts_no_more_than_a_short_one() -> None:

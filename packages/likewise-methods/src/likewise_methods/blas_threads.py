@@ -1,7 +1,7 @@
-"""One BLAS thread while lassos are solved: the threads are ours, and products are many and small.
+"""Limit BLAS to one thread while solvers run in threads of their own.
 
-The limit of a BLAS holds for the whole process.  Of several calls that overlap, in any threads,
-the first sets it and the last puts back what was there before the first.
+The limit holds for the whole process.  Of several overlapping calls, in any threads, the first sets
+it and the last restores it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ _limit: Any = None
 
 
 def libraries() -> Any:
-    """The BLAS libraries loaded; finding them takes a millisecond, so once for those there are.
-
-    scipy brings a BLAS of its own when its first part with products is imported.
-    """
+    """Return the loaded BLAS libraries (cached); scipy loads its own with the first products."""
     return _libraries("scipy.linalg" in sys.modules or "scipy.sparse.linalg" in sys.modules)
 
 
@@ -34,20 +31,19 @@ def _libraries(with_scipy: bool) -> Any:
 
 
 def blas_threads() -> int:
-    """How many threads a BLAS may start at most; 1 where none is found."""
+    """Return the largest number of threads of a BLAS; 1 if there is none."""
     return max((lib.num_threads or 1 for lib in libraries().lib_controllers), default=1)
 
 
 def _disown() -> None:
-    """Recent threadpoolctl lets only the thread that set a limit change it; the last one out of
-    here may be another."""
+    """Let another thread restore the limit, which recent threadpoolctl forbids by default."""
     disown = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
     if disown is not None:
         disown(force=True)
 
 
 def _limit_to_one() -> Any:
-    """Set the limit; None if there is nothing to undo: it was one, or somebody else's."""
+    """Set the limit; return None if there is nothing to restore."""
     if blas_threads() == 1:
         return None
     limit = libraries().limit(limits=1)
@@ -59,7 +55,7 @@ def _limit_to_one() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A BLAS without threads of its own inside; outside, after the last, as it was."""
+    """Limit BLAS to one thread inside; restore the limit after the last overlapping call."""
     global _inside, _limit
     with _lock:
         if _inside == 0:

@@ -1,9 +1,8 @@
-"""Files that are whole or not there: write beside, sync, rename, sync the folder.
+"""Write files atomically and durably: write a temporary file, sync, rename, sync the folder.
 
-A rename replaces a name in one step, so that a reader or a crash meets the old content or the new
-one and never half of it.  The content must be on the disk before it gets the name, or a crash
-could leave the name with nothing behind it; and the name itself reaches the disk with its folder.
-What a crash leaves beside (``.NAME.….part``) is never read again.
+Readers and crashes see the old content or the new one, never a part.  The content is synced before
+the rename, and the name with its folder.  Temporary files after a crash (``.NAME.….part``) are
+never read.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from pathlib import Path
 Put = Callable[[bytes | memoryview], object]
 
 CATALOG_SYNC = "PRAGMA fullfsync = ON"
-"""What asks of SQLite on macOS what :func:`_flush` does there; nothing anywhere else."""
+"""Makes SQLite sync on macOS as :func:`_flush` does; has no effect elsewhere."""
 _PATIENCE = 2.0
-"""Seconds for which Windows is asked again to replace a file that somebody has open."""
+"""Seconds to retry replacing a file that another program has open, on Windows."""
 
 
 def write_whole(
@@ -33,20 +32,17 @@ def write_whole(
     sync_name: bool = True,
     private: bool = False,
 ) -> None:
-    """Put ``parts``, one after another, under the name ``path``; on any error nothing changes.
+    """Write ``parts`` to the file ``path``; on any error nothing changes.
 
-    A part may be a function that is given what to put bytes with, for what nobody holds whole.
-
-    ``unfinished`` is the name the file has while it is written, for a folder whose owner sweeps by
-    name.  ``ready`` is called with that file when it is whole, right before it is renamed, and may
-    refuse by raising.  ``sync_name=False`` leaves :func:`sync_folder` to the caller, who has more
-    files to name in the same folder.  ``private`` makes a file that only its owner may read, from
-    its first byte on.
+    A part may be a function that is called with the function to write bytes.  ``unfinished`` is the
+    name of the temporary file.  ``ready`` is called with the complete temporary file before the
+    rename, and may raise.  With ``sync_name=False`` the caller calls :func:`sync_folder`.
+    ``private`` creates a file that only its owner can read.
     """
     path = Path(path)
-    beside = path.with_name(unfinished or f".{path.name}.{secrets.token_hex(4)}.part")
+    temporary = path.with_name(unfinished or f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(beside, "wb", opener=_open_private if private else None) as file:
+        with open(temporary, "wb", opener=_open_private if private else None) as file:
             for part in parts:
                 if callable(part):
                     part(file.write)
@@ -55,24 +51,20 @@ def write_whole(
             file.flush()
             _flush(file.fileno())
         if ready is not None:
-            ready(beside)
-        _rename(beside, path)
+            ready(temporary)
+        _rename(temporary, path)
     except BaseException as error:
-        with suppress(OSError):  # the first error is the one to see
-            beside.unlink(missing_ok=True)
+        with suppress(OSError):  # keep the first error
+            temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename is None:
-            error.filename = str(path)  # a disk that is full has a name
+            error.filename = str(path)  # a full disk
         raise
     if sync_name:
         sync_folder(path.parent)
 
 
 def _flush(handle: int) -> None:
-    """What was written to a file, on the disk.
-
-    On macOS ``fsync`` leaves it in the disk's own cache, which a power cut empties; another call
-    does not, where the file system knows it.
-    """
+    """Sync a file to the disk; on macOS also the disk's own cache, which ``fsync`` does not."""
     if sys.platform == "darwin":
         import fcntl
 
@@ -83,11 +75,7 @@ def _flush(handle: int) -> None:
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Replace a name in one step.
-
-    Windows replaces no file that somebody has open, be it to read a line or to look for viruses:
-    there it is tried again for a moment.
-    """
+    """Rename a file atomically; retry on Windows, where an open file cannot be replaced."""
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -104,10 +92,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def rename_whole(part: Path, target: Path) -> None:
-    """Give a file, or a folder and all below it, its name once its content is on the disk.
-
-    Files below a folder are synced by whoever wrote them; the names in it are synced here.
-    """
+    """Rename a file or folder whose files were synced; sync all names."""
     if part.is_dir():
         for folder, _, _ in os.walk(part):
             sync_folder(Path(folder))
@@ -116,24 +101,23 @@ def rename_whole(part: Path, target: Path) -> None:
 
 
 def private_folder(path: Path) -> None:
-    """A folder for what is its owner's alone; one that is there stays as it is."""
+    """Create a folder that only its owner can read, unless it exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_file(path: Path) -> None:
-    """A file that another library wrote, on the disk."""
-    # Windows syncs only what may be written to; elsewhere a copy may well be read-only.
+    """Sync a file that another library wrote."""
+    # Windows syncs only writable files; elsewhere a file may be read-only.
     with open(path, "r+b" if os.name == "nt" else "rb") as file:
         _flush(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """The names in a folder, on the disk.
+    """Sync the names in a folder to the disk.
 
-    Windows opens no folder as a file and so has nothing to sync it by; its file system keeps a
-    journal of names.  Some network shares refuse too, and a folder one may write to but not read
-    cannot be opened: there a crash may still undo the last rename, which leaves the old content.
+    Not possible on Windows (its file system keeps a journal), on some network shares, and for
+    folders without read permission; there a crash may undo the last rename.
     """
     if os.name == "nt":
         return

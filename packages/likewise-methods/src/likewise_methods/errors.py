@@ -1,12 +1,11 @@
-"""The errors the methods raise on purpose.
+"""Errors of the methods; all derive from :class:`LikewiseError`.
 
-All derive from :class:`LikewiseError`, so that one ``except`` catches what the library refuses and
-lets real bugs through.  A message names what was wrong, the value seen, and what to do.
+A message names what was wrong, the value, and what to do.
 """
 
 
 class LikewiseError(Exception):
-    """Anything Likewise refuses on purpose."""
+    """Base class of all errors that Likewise raises on purpose."""
 
 
 class InvalidInput(LikewiseError, ValueError):

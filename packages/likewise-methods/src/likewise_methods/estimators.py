@@ -1,10 +1,7 @@
-"""What makes a class an estimator in scikit-learn's sense, without importing scikit-learn.
+"""Base classes of estimators that follow scikit-learn's protocol without importing it.
 
-Importing ``sklearn.base`` takes more CPU time than all the rest of a command (it brings SciPy's
-statistics along), and most commands learn nothing.  An estimator is a protocol, not a base class:
-``get_params``, ``set_params``, ``fit``, and tags.  These two classes hold that protocol; the parts
-that only scikit-learn's own tools ask for (tags, data frames as output, the picture in a notebook)
-are scikit-learn's, imported when they are asked for.
+Importing ``sklearn.base`` takes more processor time than most commands, and few commands learn.
+What only scikit-learn's tools need (tags, data frames, notebook diagrams) is imported on demand.
 """
 
 from __future__ import annotations
@@ -22,16 +19,16 @@ if TYPE_CHECKING:
 
 
 class Estimator:
-    """Parameters are the arguments of ``__init__``, stored under their names and nothing more."""
+    """An estimator whose parameters are the arguments of ``__init__``, stored under their names."""
 
     @classmethod
     @functools.cache
     def _get_param_names(cls) -> list[str]:
-        """Names of the parameters, sorted (scikit-learn's tools ask for them by this name)."""
+        """Return the sorted names of the parameters; scikit-learn calls this method."""
         return sorted(_parameters(cls))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; with ``deep`` those of estimators among them too."""
+        """Return the parameters by name; with ``deep`` also those of nested estimators."""
         found: dict[str, Any] = {}
         for name in self._get_param_names():
             value = found[name] = getattr(self, name)
@@ -40,7 +37,7 @@ class Estimator:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters by name; ``part__name`` reaches into an estimator that is one."""
+        """Change parameters by name; ``part__name`` is a parameter of a nested estimator."""
         known = self._get_param_names()
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
@@ -67,13 +64,13 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
 
     def _repr_html_(self) -> str:
-        """The diagram of a notebook."""
+        """Return the diagram for a notebook."""
         from sklearn.utils import estimator_html_repr
 
         return str(estimator_html_repr(self))
 
     def __sklearn_tags__(self) -> Tags:
-        """What scikit-learn's tools may expect: by default that ``fit`` needs no target."""
+        """Return scikit-learn's tags: by default ``fit`` needs no target."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(
@@ -82,9 +79,9 @@ class Estimator:
 
 
 class Transformer(Estimator):
-    """An estimator whose ``transform`` gives a row for a row."""
+    """An estimator whose ``transform`` returns one row per row."""
 
-    # scikit-learn's name for "the rows of transform may come in a data frame".
+    # scikit-learn may wrap the result of transform in a data frame.
     _sklearn_auto_wrap_output_keys = frozenset({"transform"})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -93,7 +90,7 @@ class Transformer(Estimator):
             cls.transform = _in_container(cls.__dict__["transform"])  # type: ignore[attr-defined]
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """``fit``, then ``transform`` of the same rows."""
+        """Call ``fit``, then ``transform`` with the same rows."""
         fitted: Any = self
         if y is None:
             return fitted.fit(X, **fit_params).transform(X)
@@ -101,10 +98,9 @@ class Transformer(Estimator):
 
     @property
     def set_output(self) -> Callable[..., Self]:
-        """``set_output(transform="pandas")``: what ``transform`` gives, as scikit-learn has it.
+        """Choose the type that ``transform`` returns, such as ``set_output(transform="pandas")``.
 
-        Only there where the columns have names (``get_feature_names_out``): a pipeline refuses the
-        others instead of passing them over.
+        Exists only if the columns have names (``get_feature_names_out``).
         """
         if not hasattr(self, "get_feature_names_out"):
             raise AttributeError(f"the columns of {type(self).__name__} have no names")
@@ -126,7 +122,7 @@ class Transformer(Estimator):
 
 
 def _parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """The arguments of a class's own ``__init__``; none where it has only ``object``'s."""
+    """Return the arguments of a class's ``__init__``."""
     own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
     init = own[0] if own else None
     if init is None:
@@ -136,12 +132,12 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
 
 
 def _in_container(transform: Any) -> Any:
-    """``transform`` whose rows come in the container that scikit-learn was told to give, if any."""
+    """Wrap ``transform`` to return the container that ``set_output`` chose."""
 
     @functools.wraps(transform)
     def transformed(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         made = transform(self, X, *args, **kwargs)
-        # Where scikit-learn is not loaded nobody can have set its configuration.
+        # Without scikit-learn loaded its configuration is the default.
         if "sklearn" not in sys.modules and not hasattr(self, "_sklearn_output_config"):
             return made
         if not hasattr(self, "get_feature_names_out"):
@@ -154,10 +150,10 @@ def _in_container(transform: Any) -> Any:
 
 
 def check_is_fitted(estimator: Any, attribute: str | None = None) -> None:
-    """Raise scikit-learn's ``NotFittedError`` unless ``fit`` has left something behind.
+    """Raise scikit-learn's ``NotFittedError`` if an estimator is not fitted.
 
-    That is ``attribute``; else what ``__sklearn_is_fitted__`` says, where an estimator has it; else
-    any attribute whose name ends with an underscore.
+    It is fitted if it has ``attribute``; by default if ``__sklearn_is_fitted__`` says so, or if any
+    attribute ends with an underscore.
     """
     if attribute is None and hasattr(estimator, "__sklearn_is_fitted__"):
         fitted = bool(estimator.__sklearn_is_fitted__())
@@ -171,7 +167,7 @@ def check_is_fitted(estimator: Any, attribute: str | None = None) -> None:
 
 
 def not_fitted(message: str) -> Exception:
-    """scikit-learn's ``NotFittedError``, a ``ValueError`` and an ``AttributeError``, to raise."""
+    """Return scikit-learn's ``NotFittedError`` with a message, to raise."""
     from sklearn.exceptions import NotFittedError
 
     error: Exception = NotFittedError(message)

@@ -1,7 +1,7 @@
-"""Public names of a package that are imported when they are first used (PEP 562).
+"""Public names of a package that are imported at their first use (PEP 562).
 
-Importing a package then costs nothing.  The same names stand under ``TYPE_CHECKING`` in each
-``__init__.py``, for type checkers and readers; a test keeps both lists equal.
+Importing a package then costs nothing.  ``__init__.py`` also imports the names under
+``TYPE_CHECKING``, for type checkers and readers; a test checks that both lists are equal.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def lazy_exports(
     package : str
         The package's ``__name__``.
     exports : mapping of str to iterable of str
-        Public names by the module that holds them.  A module is named relative to the package,
-        or in full where it belongs to Likewise's other packages.
+        Public names by module.  A module name is relative to the package, or full for another
+        package of Likewise.
     """
     module_of = {name: module for module, names in exports.items() for name in names}
 
@@ -34,7 +34,7 @@ def lazy_exports(
         if not module.startswith(("likewise.", "likewise_")):
             module = f"{package}.{module}"
         value = getattr(importlib.import_module(module), name)
-        # Later accesses find the value without coming here.
+        # Later accesses find the value directly.
         setattr(sys.modules[package], name, value)
         return value
 

@@ -1,9 +1,7 @@
-"""Libraries that many files mention and few calls need, imported when they are first used.
+"""Libraries that are imported at their first use, since each takes a tenth of a second or more.
 
-Each takes a tenth of a second or more, which is longer than most commands need for their work.  A
-file writes ``from likewise_methods.lazy_imports import sparse`` where it would write ``from scipy
-import sparse``. Kernels cannot look through such a name, and a class cannot derive from something
-in it.
+Write ``from likewise_methods.lazy_imports import sparse`` instead of ``from scipy import sparse``.
+Such a name cannot be used in kernels or as a base class.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ __all__ = ["LazyModule", "faiss", "linalg", "sparse"]
 
 
 class LazyModule:
-    """A module that is imported when something of it is first used."""
+    """A module that is imported at its first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name

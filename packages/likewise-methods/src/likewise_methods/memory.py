@@ -1,11 +1,7 @@
-"""Memory that is done with goes back to the system.
+"""Return freed memory to the system.
 
-The GNU C library keeps what is given back to it for whoever asks next: it takes ever larger blocks
-from its heaps once one of that size was given back, gives each thread a heap of its own, and
-returns only what lies at the end of one.  So the most that a job ever needed stays with it; and the
-largest ranking that a thread of a server ever made stays with that thread, so that one of forty
-threads grows for days.  Here there are a few heaps for all, and what is large is asked of the
-system and given back to it.
+The GNU C library keeps freed memory in heaps, one per thread, so that a server with many threads
+grows for days.  Here all threads share a few heaps, and large blocks come from the system directly.
 """
 
 from __future__ import annotations
@@ -15,17 +11,17 @@ import sys
 from contextlib import suppress
 
 LARGE = 1 << 20
-"""Bytes from which on a block is the system's; smaller ones stay in the heaps."""
+"""Blocks of at least so many bytes come from the system."""
 HEAPS = 4
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
-"""Numbers of ``mallopt`` (malloc.h)."""
+"""Option numbers of ``mallopt`` (malloc.h)."""
 
 
 def share_heaps() -> bool:
-    """Before the threads start; gives whether this system's library can."""
+    """Share a few heaps; call it before threads start.  Return whether the system supports it."""
     if not sys.platform.startswith("linux"):
         return False
-    with suppress(OSError, AttributeError):  # another library than GNU's has no such function
+    with suppress(OSError, AttributeError):  # not the GNU C library
         mallopt = ctypes.CDLL(None).mallopt
         mallopt.argtypes, mallopt.restype = [ctypes.c_int, ctypes.c_int], ctypes.c_int
         return bool(mallopt(_ARENA_MAX, HEAPS) and mallopt(_MMAP_THRESHOLD, LARGE))
@@ -33,7 +29,7 @@ def share_heaps() -> bool:
 
 
 def return_free_memory() -> bool:
-    """What the heaps hold and nobody uses goes back to the system; gives whether any did."""
+    """Return unused memory of the heaps to the system; return whether there was any."""
     if not sys.platform.startswith("linux"):
         return False
     with suppress(OSError, AttributeError):

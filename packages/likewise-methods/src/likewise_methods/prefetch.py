@@ -1,7 +1,7 @@
-"""A hint to the processor: this array element will be wanted soon.
+"""Prefetch an array element into the processor's cache.
 
-Hardware prefetchers stop at page borders and know nothing of the next list or row; hinting made
-the scan of a large collection a fifth faster.  A hint never faults, whatever the index.
+Hardware prefetchers stop at page borders and cannot predict the next list or row; prefetching made
+the scan of a large collection a fifth faster.  It never faults, whatever the index.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from likewise_methods.kernels import inside_kernels
 
 @inside_kernels
 def prefetch() -> Any:
-    """``prefetch(array, index)``, for reading."""
+    """``prefetch(array, index)``: prefetch an element for reading."""
     from llvmlite import ir  # type: ignore[import-untyped]
     from numba import types
     from numba.extending import intrinsic

@@ -1,7 +1,7 @@
-"""Sparse rows at the door: whatever a caller brings becomes canonical CSR arrays, or is refused.
+"""Validate rows and convert them to canonical CSR arrays.
 
-Duplicated words are summed, explicit zeros leave, words ascend within a row, every number is
-finite.  Kernels trust what comes out of here.  Nothing is copied that is canonical already.
+Canonical: no duplicate words, no stored zeros, words ascend within a row, every number is finite.
+Kernels rely on it.  Canonical input is not copied.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ class Rows(NamedTuple):
 
 @kernel
 def _inspect(ends, words, values, width, peak):  # type: ignore[no-untyped-def]
-    """What is wrong with CSR arrays, the flags above added up.
-
-    One pass without temporary arrays: a query costs a microsecond, a million pictures no memory.
-    """
+    """Return the faults of CSR arrays, as a sum of the flags above."""
     if ends[0] != 0 or ends[-1] > len(words) or ends[-1] > len(values):
         return _UNSOUND
     found = 0
@@ -58,10 +55,10 @@ def _inspect(ends, words, values, width, peak):  # type: ignore[no-untyped-def]
     return found
 
 
-def _inspect_few(
+def _inspect_numpy(
     ends: NDArray[Any], words: NDArray[Any], values: NDArray[Any], width: int, peak: float
 ) -> int:
-    """As :func:`_inspect`, without a kernel."""
+    """Return what :func:`_inspect` does, in NumPy."""
     sizes = np.diff(ends)
     last = int(ends[-1])
     if ends[0] != 0 or not 0 <= last <= min(len(words), len(values)) or (sizes < 0).any():
@@ -76,7 +73,7 @@ def _inspect_few(
     finite = np.isfinite(values)
     if not finite.all():
         found |= _INFINITE
-    # Compared in float64: a peak may be beyond the range of float32.
+    # In float64, since a peak may be beyond float32.
     if float(np.abs(values[finite]).max(initial=0)) > peak:
         found |= _PEAK
     return found | (_ZEROS if (values == 0).any() else 0)
@@ -92,11 +89,11 @@ def canonical_rows(
     dtype: Any = None,
     peak: float = np.inf,
 ) -> Rows:
-    """X, dense, sparse or :class:`Rows` of unknown content, as canonical CSR arrays of ``dtype``.
+    """Return X (dense, sparse or :class:`Rows`) as canonical CSR arrays of ``dtype``.
 
-    Without a ``dtype`` float32 stays float32 and the rest is float64.  ``of`` says what the two
-    dimensions are; no magnitude may exceed ``peak``.  A value that a narrower ``dtype`` cannot hold
-    becomes infinite, which is for the caller to refuse.
+    Without a ``dtype`` float32 stays float32 and the rest becomes float64.  ``of`` says what the
+    dimensions are; no magnitude may exceed ``peak``.  A value beyond ``dtype`` becomes infinite,
+    which the caller must check.
     """
     if isinstance(X, Rows):
         ends, words, values, width = X
@@ -111,7 +108,7 @@ def canonical_rows(
         )
     if not (ends.dtype.isnative and words.dtype.isnative):
         ends, words = ends.astype(np.int64), words.astype(np.int64)
-    inspect = _inspect_few if prefer_numpy(len(values)) else _inspect
+    inspect = _inspect_numpy if prefer_numpy(len(values)) else _inspect
     faults = inspect(ends, words, values, width, peak)
     if faults & _UNSOUND or len(ends) != n + 1:
         raise InvalidInput(f"{name} is not a sound CSR matrix: its indices are out of range")
@@ -129,18 +126,18 @@ def canonical_rows(
     if faults & _PEAK:
         raise InvalidInput(f"{name} holds a value beyond {peak:.0e}; scale it")
     if values.dtype.itemsize > kind.itemsize:
-        faults |= _ZEROS  # rounding makes zeros of its own
+        faults |= _ZEROS  # rounding can give zeros
     if len(words) != ends[-1] or len(values) != ends[-1]:
         values, words = values[: ends[-1]], words[: ends[-1]]
     values, words = np.ascontiguousarray(values, kind), np.ascontiguousarray(words)
-    # Not negative, as inspected: no copy is needed to drop the sign.
+    # Not negative, as inspected: the sign can be dropped without a copy.
     words = words.view(np.uint32) if words.dtype == np.int32 else words.astype(np.uint32)
     rows = Rows(np.ascontiguousarray(ends, np.int64), words, values, width)
     return without_zeros(rows) if faults & _ZEROS else rows
 
 
 def without_zeros(rows: Rows) -> Rows:
-    """The same rows without stored zeros."""
+    """Remove stored zeros."""
     kept = rows.values != 0
     if kept.all():
         return rows
@@ -149,7 +146,7 @@ def without_zeros(rows: Rows) -> Rows:
 
 
 def _as_csr(X: Any, name: str, of: str) -> Any:
-    """X as a CSR matrix of native real numbers; nothing is known of its content yet."""
+    """Return X as a CSR matrix of native real numbers, not checked further."""
     sparse = sp.issparse(X)
     if not sparse:
         X = as_array(X, name)

@@ -1,9 +1,8 @@
-"""What may come in: the checks of arguments that every room shares, in one wording.
+"""Validate arguments, with one wording of errors: ``NAME is VALUE; WHAT expected``.
 
-A check gives the value back in the type the caller computes with, or raises an
-:class:`~likewise_methods.errors.InvalidInput` that says ``NAME is VALUE; WHAT expected``.  True and
-False are no numbers here: who writes ``k=True`` has mixed up two arguments.  numpy is loaded only
-where arrays or its generators are spoken of, so that light rooms may use these too.
+A function returns the value in the type to compute with, or raises
+:class:`~likewise_methods.errors.InvalidInput`.  True and False are not numbers here: ``k=True`` is
+a mistake.  NumPy is imported only by the functions that need it.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ __all__ = [
 
 
 def refuse(name: str, value: object, wanted: str) -> InvalidInput:
-    """The refusal of an argument, to be raised."""
+    """Return the error for an argument, to raise."""
     return InvalidInput(f"{name} is {value!r}; {wanted} expected")
 
 
@@ -45,28 +44,28 @@ def refuse(name: str, value: object, wanted: str) -> InvalidInput:
 
 
 def is_whole(value: Any, least: float = -math.inf, most: float = math.inf) -> bool:
-    """Whether it is a whole number in this range."""
-    # Python's bool is an Integral; numpy's scalars are registered as what they are.
+    """Return whether this is a whole number in a range."""
+    # bool is an Integral in Python.
     if isinstance(value, bool) or not isinstance(value, Integral):
         return False
     return least <= int(value) <= most
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite real number."""
-    # What it is nearly always is told at once: the question whether it is a Real takes longer.
+    """Return whether this is a finite real number."""
+    # The common case first: the check for Real is slower.
     if type(value) is float:
         return math.isfinite(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number that no float can hold
+    except OverflowError:  # a whole number beyond float
         return False
 
 
 def whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """A whole number of at least ``least``, and at most ``most`` where there is an end.
+    """Return a whole number of at least ``least`` and at most ``most``.
 
     >>> whole(True, "k")
     Traceback (most recent call last):
@@ -87,7 +86,7 @@ def number(
     below: float | None = None,
     most: float | None = None,
 ) -> float:
-    """A finite number: greater than ``above`` or not less than ``least``; so for the upper end.
+    """Return a finite number: above ``above`` or at least ``least``; also with an upper end.
 
     >>> number(1, "alpha", above=0, below=1)
     Traceback (most recent call last):
@@ -108,7 +107,7 @@ def number(
 
 
 def truth(value: Any, name: str) -> bool:
-    """True or False: a text such as "no" would pass for true."""
+    """Return True or False; a text such as "no" is an error."""
     if not isinstance(value, bool):
         import numpy as np
 
@@ -118,9 +117,9 @@ def truth(value: Any, name: str) -> bool:
 
 
 def one_of(value: Any, name: str, known: Iterable[str | None]) -> Any:
-    """One of these names (or None, where that is among them)."""
+    """Return one of these names (or None, if that is one of them)."""
     names = tuple(known)
-    # Only text is compared: an array would answer with an array.
+    # Only text is compared: comparing an array gives an array.
     if not (value is None or isinstance(value, str)) or value not in names:
         raise refuse(name, value, f"one of {', '.join(map(repr, names))}")
     return value
@@ -130,7 +129,7 @@ def one_of(value: Any, name: str, known: Iterable[str | None]) -> Any:
 
 
 def check_seed(random_state: Any) -> Any:
-    """A ``random_state`` as it came; for where no randomness may be needed in the end."""
+    """Validate a ``random_state`` without using it."""
     import numpy as np
 
     source = isinstance(random_state, (np.random.Generator, np.random.RandomState))
@@ -142,9 +141,9 @@ def check_seed(random_state: Any) -> Any:
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Randomness from a seed, a Generator, a RandomState, or (None) from the system.
+    """Return a generator from a seed, a Generator, a RandomState, or None (the system).
 
-    A RandomState is drawn from, so that a second call with it goes on and does not repeat.
+    A RandomState is advanced, so that a second call with it gives other numbers.
 
     >>> import numpy as np
     >>> old = np.random.RandomState(0)
@@ -163,7 +162,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def as_array(value: Any, name: str) -> NDArray[Any]:
-    """An array; lists of unequal lengths are refused."""
+    """Return an array; lists of unequal lengths are an error."""
     import numpy as np
 
     try:
@@ -173,7 +172,7 @@ def as_array(value: Any, name: str) -> NDArray[Any]:
 
 
 def vector(value: Any, name: str, n: int, of: str) -> NDArray[Any]:
-    """``n`` real numbers as they came, ``of`` what each is; whether finite is not looked at."""
+    """Return ``n`` real numbers, not checked to be finite; ``of`` says what each is."""
     found = as_array(value, name)
     if found.shape != (n,):
         raise InvalidInput(f"{name} has shape {found.shape}; ({n},) expected, {of}")
@@ -191,19 +190,18 @@ def matrix(
     of: str = "rows, columns",
     objects: bool = False,
 ) -> NDArray[Any]:
-    """X as an array of real numbers with two dimensions, no copy where none is needed.
+    """Return X as a two-dimensional array of real numbers, without a copy if possible.
 
-    ``width`` is the number of columns expected, where one is; ``of`` what the dimensions are.
-    Without a ``dtype`` float32 stays and all else is float64.  Arrays of ``objects`` are refused
-    unless asked for: they hide what they hold.  Whether the numbers are finite is for
-    :func:`finite_rows` to say.
+    ``width`` is the expected number of columns; ``of`` says what the dimensions are.  Without a
+    ``dtype`` float32 stays and everything else becomes float64.  Arrays of ``objects`` are an error
+    by default.  :func:`finite_rows` also checks that numbers are finite.
     """
     import numpy as np
 
     if hasattr(X, "tocsr"):
         raise InvalidInput(f"{name} is a sparse matrix; an array ({of}) expected")
     found = as_array(X, name)
-    # scikit-learn's own tests look for some of these words.
+    # scikit-learn's checks expect some of these words.
     if found.dtype.kind == "c":
         seen = f"{name} has type {found.dtype}"
         raise InvalidInput(f"{seen}; real numbers expected.  Complex data not supported")
@@ -234,14 +232,13 @@ def finite_rows(
     of: str = "rows, columns",
     objects: bool = False,
 ) -> NDArray[Any]:
-    """:func:`matrix` of finite numbers in C order, as ``dtype`` if one is given."""
+    """Return :func:`matrix` of finite numbers in C order."""
     import numpy as np
 
     found = np.ascontiguousarray(matrix(X, name, width, dtype=dtype, of=of, objects=objects))
     with np.errstate(over="ignore", invalid="ignore"):
-        # No temporary array: a sum is finite only if all of it is, and nearly always then.  It is
-        # added in the type of the numbers, which takes half the time; what is too large for that
-        # is looked through below.
+        # A finite sum means finite numbers, and needs no temporary array.  If it overflows, the
+        # rows are checked below.
         finite = np.isfinite(found.sum())
     if not finite:
         bad = np.flatnonzero(~np.isfinite(found).all(axis=1))

@@ -1,8 +1,4 @@
-"""What a data set is once it has been read: plain records, and where the data lies.
-
-The readers (``evaluation.readers``) know file layouts; everything after them knows only these
-records.  Rows are samples everywhere.
-"""
+"""Records of data sets of pictures: with classes, or with retrieval queries."""
 
 from __future__ import annotations
 
@@ -16,10 +12,10 @@ from numpy.typing import NDArray
 
 
 class Archive(Protocol):
-    """A file that holds many pictures, read forward once."""
+    """A file with many pictures that is read once, from start to end."""
 
     def read(self, rows: NDArray[np.int64]) -> Iterator[tuple[int, bytes]]:
-        """Rows with the bytes of their pictures."""
+        """Yield rows with the bytes of their pictures."""
         ...
 
 
@@ -28,27 +24,26 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class LabelledImages:
-    """Pictures with one class each: Caltech-101, CIFAR-10, Corel-1k.
+    """Pictures with one class each, such as Caltech-101, CIFAR-10 or Corel-1k.
 
     Attributes
     ----------
     name : str
-        Of the data set.
+        Name of the data set.
     paths : sequence of Path
-        The files; names inside ``archive`` where there is one.  :meth:`pictures` is the way to
-        their content in either case.
+        The files, or names inside ``archive``; :meth:`pictures` reads both.
     labels : int array of shape (n,)
         The class of each.
     classes : sequence of str
         Their names.
     split : sequence of str
-        The part each picture belongs to ("train", "query" …); empty where there are no parts.
+        The part of each picture ("train", "query" …); empty without parts.
     archive : Archive or None
-        The tar file that the pictures are in.
+        The tar file with the pictures.
 
     See Also
     --------
-    leave_one_out : queries from labels.
+    leave_one_out : makes queries from labels.
     """
 
     name: str
@@ -62,14 +57,13 @@ class LabelledImages:
         return len(self.paths)
 
     def part(self, split: str) -> NDArray[np.int64]:
-        """Row numbers of the pictures of one part."""
+        """Return the row numbers of one part."""
         return np.flatnonzero(np.asarray(self.split) == split)
 
     def pictures(self, split: str | None = None) -> Iterator[tuple[int, Path | bytes]]:
-        """(row, file or content) of every picture, or of one part.
+        """Yield (row, file or content) of every picture, or of one part.
 
-        Files come in the order of the rows.  An archive is read forward once, so its pictures
-        come in *its* order: use the row number, not the position.
+        Files come in the order of rows, pictures of an archive in its own order.
         """
         rows = np.arange(len(self)) if split is None else self.part(split)
         if self.archive is not None:
@@ -81,28 +75,28 @@ class LabelledImages:
 
 @dataclass(frozen=True)
 class RetrievalQuery:
-    """One question of a retrieval benchmark, in picture names.
+    """One query of a retrieval benchmark, in picture names.
 
     Attributes
     ----------
     name : str
-        Of the question.
+        Name of the query.
     query : str
-        The picture asked with.
+        The query picture.
     positives : frozenset of str
-        What should be found.
+        Pictures to find.
     junk : frozenset of str
-        Neither right nor wrong: it leaves the ranking before ranks are counted.
+        Pictures that are removed before ranks are counted.
     box : (x1, y1, x2, y2) or None
-        The part of the picture that is asked with, in pixels of the picture that is there.
+        The queried part of the picture, in pixels.
     group : str
-        The landmark it belongs to.
+        Its landmark.
     present : bool
-        False where the picture is not there, since partial copies of a data set are common.
+        False if the picture is missing, as in partial copies of a data set.
 
     See Also
     --------
-    evaluate : asks them.
+    evaluate : runs queries.
     """
 
     name: str
@@ -116,22 +110,22 @@ class RetrievalQuery:
 
 @dataclass(frozen=True)
 class RetrievalSet:
-    """Pictures by name and the queries over them: Oxford5K, Paris6K, Holidays.
+    """Pictures by name and queries, such as Oxford5K, Paris6K or Holidays.
 
     Attributes
     ----------
     name : str
-        Of the data set.
+        Name of the data set.
     paths : mapping of str to Path
         The files by picture name.
     queries : sequence of RetrievalQuery
-        The questions.
+        The queries.
     left_out : int
-        Ground-truth entries that name a picture which is not there.
+        Number of ground-truth entries whose picture is missing.
 
     See Also
     --------
-    evaluate : asks the queries.
+    evaluate : runs the queries.
     """
 
     name: str

@@ -1,7 +1,6 @@
-"""How far a figure can be trusted: intervals that hold the true one in 95 of 100 cases.
+"""95 % confidence intervals of shares and means.
 
-A judgement is the unit.  Its comparisons are answered together by one person about one picture, so
-that nine of them are not nine independent tests.
+The unit is a judgement: its comparisons are not independent.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ _FEWEST = 4
 
 
 class Interval(NamedTuple):
-    """From ``low`` to ``high``."""
+    """An interval from ``low`` to ``high``."""
 
     low: float
     high: float
 
 
 class Spread(NamedTuple):
-    """A sample by its size, its sum and its sum of squares: what a running figure keeps."""
+    """Size, sum and sum of squares of a sample."""
 
     n: int = 0
     total: float = 0.0
     squares: float = 0.0
 
     def add(self, value: float) -> Spread:
-        """With one more."""
+        """Return the spread with one more value."""
         return Spread(self.n + 1, self.total + value, self.squares + value * value)
 
 
@@ -39,9 +38,9 @@ UNTESTED = Spread()
 
 
 def wilson(share: float, n: int) -> Interval:
-    """The interval of a share of ``n`` independent tests (Wilson 1927); it never leaves [0, 1].
+    """Return the interval of a share of ``n`` independent tests (Wilson 1927).
 
-    A mean of n values in [0, 1] varies no more than a share does, so that it holds for those too.
+    It also holds for a mean of n values in [0, 1].
 
     >>> [round(end, 3) for end in wilson(0.5, 10)]
     [0.237, 0.763]
@@ -54,7 +53,7 @@ def wilson(share: float, n: int) -> Interval:
 
 
 def mean_interval(spread: Spread) -> Interval | None:
-    """Student's interval of a mean, of differences of pairs for one; None for fewer than four.
+    """Return Student's interval of a mean; None for fewer than four values.
 
     >>> differences = Spread()
     >>> for value in (0.1, 0.3, 0.2, 0.4, 0.0, 0.2):
@@ -72,7 +71,7 @@ def mean_interval(spread: Spread) -> Interval | None:
 
 
 def t_quantile(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t, by the expansion of Fisher and Cornish (1960).
+    """Return the 97.5 % quantile of Student's t, by the expansion of Fisher and Cornish (1960).
 
     >>> [round(t_quantile(n), 2) for n in (5, 11, 47)]
     [2.57, 2.2, 2.01]

@@ -19,25 +19,25 @@ Booleans = NDArray[np.bool_]
 def relevance(
     ranking: Iterable[Hashable], positives: Collection[Hashable], junk: Collection[Hashable] = ()
 ) -> Booleans:
-    """Relevance in rank order of a ranked list of ids, junk taken out before ranks are counted.
+    """Return the relevance of a ranked list of ids in rank order, without junk.
 
     Parameters
     ----------
     ranking : iterable of ids
-        Best first.  A list that names a picture twice is refused: it would be counted twice.
+        Best first, each id once.
     positives : collection of ids
-        What is right.
+        Relevant ids.
     junk : collection of ids, optional
-        What is neither right nor wrong.
+        Ids to remove before ranks are counted.
 
     Returns
     -------
     bool array
-        Whether each place is right.
+        Whether each rank is relevant.
 
     See Also
     --------
-    average_precision : takes it.
+    average_precision : uses it.
 
     Examples
     --------
@@ -54,19 +54,16 @@ def relevance(
 def average_precision(
     relevant: ArrayLike, n_positives: int | None = None, *, trapezoid: bool = False
 ) -> float:
-    """Average precision of one ranked list.
-
-    Plain: the mean, over all positives, of the precision at their rank.
+    """Return the average precision of one ranked list: the mean precision at the positives' ranks.
 
     Parameters
     ----------
     relevant : bool array
         Relevance in rank order.
     n_positives : int, optional
-        A positive that was not ranked counts as never found: give their number when the list is cut
-        short.
+        Number of all positives, for a list that does not contain them all.
     trapezoid : bool, default=False
-        The area under the precision-recall curve as the Oxford Buildings benchmark draws it:
+        The area under the precision-recall curve as in the Oxford Buildings benchmark:
         ``sum (r_i - r_{i-1}) (p_i + p_{i-1}) / 2`` with p_0 = 1.
 
     Returns
@@ -76,7 +73,7 @@ def average_precision(
 
     See Also
     --------
-    relevance : from ids.
+    relevance : computes relevance from ids.
 
     References
     ----------
@@ -100,7 +97,7 @@ def average_precision(
     precision = np.arange(1, found + 1) / ranks
     if not trapezoid:
         return float(precision.sum() / total)
-    # Recall moves only at hits, so only the precision just before each hit is needed.
+    # Recall changes only at hits: only the precision just before each hit is needed.
     before = np.ones(found)
     later = ranks > 1
     before[later] = np.arange(found)[later] / (ranks[later] - 1)
@@ -108,14 +105,14 @@ def average_precision(
 
 
 def precision_at(relevant: ArrayLike, k: int) -> float:
-    """Share of the first k places that are right; missing places are wrong.
+    """Return the share of relevant ids in the first k; missing ranks count as wrong.
 
     Parameters
     ----------
     relevant : bool array
         Relevance in rank order.
     k : int
-        Places.
+        Number of ranks.
 
     Returns
     -------
@@ -124,7 +121,7 @@ def precision_at(relevant: ArrayLike, k: int) -> float:
 
     See Also
     --------
-    recall_at : share of the positives.
+    recall_at : the share of the positives.
 
     Examples
     --------
@@ -135,16 +132,16 @@ def precision_at(relevant: ArrayLike, k: int) -> float:
 
 
 def recall_at(relevant: ArrayLike, k: int, n_positives: int | None = None) -> float:
-    """Share of the positives found in the first k places.
+    """Return the share of the positives in the first k ranks.
 
     Parameters
     ----------
     relevant : bool array
         Relevance in rank order.
     k : int
-        Places.
+        Number of ranks.
     n_positives : int, optional
-        All there are; by default those in the list.
+        Number of all positives; by default those in the list.
 
     Returns
     -------
@@ -153,7 +150,7 @@ def recall_at(relevant: ArrayLike, k: int, n_positives: int | None = None) -> fl
 
     See Also
     --------
-    precision_at : share of the places.
+    precision_at : the share of the ranks.
 
     Examples
     --------
@@ -170,16 +167,14 @@ def recall_at(relevant: ArrayLike, k: int, n_positives: int | None = None) -> fl
 
 
 def triplet_error(points: ArrayLike, comparisons: ArrayLike) -> float:
-    """Share of comparisons an embedding does not satisfy, by Euclidean distance.
-
-    Ties and NaN are errors.
+    """Return the share of comparisons that an embedding violates; ties and NaN are violations.
 
     Parameters
     ----------
     points : array of shape (objects, dimensions)
         The embedding.
     comparisons : int array of shape (m, 3) or (m, 4)
-        Rows (i, j, k) say d(i, j) < d(i, k); rows (i, j, l, k) say d(i, j) < d(l, k).
+        A row (i, j, k) means d(i, j) < d(i, k); a row (i, j, l, k) means d(i, j) < d(l, k).
 
     Returns
     -------
@@ -188,7 +183,7 @@ def triplet_error(points: ArrayLike, comparisons: ArrayLike) -> float:
 
     See Also
     --------
-    likewise_methods.ordinal.cross_validate : on comparisons held out.
+    likewise_methods.ordinal.cross_validate : the error on held-out comparisons.
 
     Examples
     --------
@@ -215,15 +210,15 @@ def triplet_error(points: ArrayLike, comparisons: ArrayLike) -> float:
 
 
 def sparsity(weights: ArrayLike, touched: ArrayLike | None = None) -> float:
-    """Share of exact zeros.
+    """Return the share of exact zeros.
 
     Parameters
     ----------
     weights : array
         Weights.
     touched : bool array, optional
-        Count only among these entries.  That is the honest form for learners that start at zero:
-        words that no training picture has are zero for free.
+        Count only these entries.  Use it for learners that start at zero, since untouched weights
+        stay zero.
 
     Returns
     -------

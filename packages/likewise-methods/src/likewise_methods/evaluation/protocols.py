@@ -1,8 +1,6 @@
-"""How a ranking is asked for and scored: which pictures are queries, what is taken out, the mean.
+"""Retrieval protocols: queries from a data set, and the score of a search function.
 
-A protocol turns a data set into :class:`~likewise_methods.evaluation.datasets.RetrievalQuery`
-records; :func:`evaluate` asks a search function for each and scores what came back.  The query
-picture itself never counts, neither as a hit nor as a place.
+The query picture itself is removed from the ranking.
 """
 
 from __future__ import annotations
@@ -21,20 +19,20 @@ Search = Callable[[RetrievalQuery], Iterable[str]]
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """Average precision of each query, and their means: over queries and by group.
+    """Average precision of each query, and the means over queries and groups.
 
     Attributes
     ----------
     average_precisions : mapping of str to float
-        By query.
+        Average precision by query.
     by_group : mapping of str to float
-        Means by group.
+        Mean by group.
     skipped : mapping of str to str
-        Queries that could not be asked, with the reason.
+        Skipped queries, with the reason.
 
     See Also
     --------
-    evaluate : gives it.
+    evaluate : returns it.
     """
 
     average_precisions: Mapping[str, float]
@@ -43,12 +41,12 @@ class RetrievalScores:
 
     @property
     def mean(self) -> float:
-        """mAP: the mean over queries."""
+        """The mean over queries (mAP)."""
         return float(np.mean(list(self.average_precisions.values())))
 
     @property
     def mean_of_groups(self) -> float:
-        """The mean over groups, so that a landmark with many queries weighs no more."""
+        """The mean over groups."""
         return float(np.mean(list(self.by_group.values())))
 
 
@@ -59,32 +57,31 @@ def evaluate(
     trapezoid: bool = False,
     keep_query: bool = False,
 ) -> RetrievalScores:
-    """Ask ``search`` for a ranked list of picture names for each query and score it.
+    """Search for each query and score the ranked list.
 
-    Positives that do not appear in the list count as never found.  Partial copies of data sets
-    are common, so a query whose picture is not present, or that has no positive left, is skipped
-    and named in the result.
+    Positives that are not in the list count as not found.  A query whose picture is missing, or
+    that has no positives, is skipped and named in the result.
 
     Parameters
     ----------
     queries : sequence of RetrievalQuery
-        The questions.
+        The queries.
     search : callable
-        ``search(query)`` gives names, best first.
+        ``search(query)`` returns names, best first.
     trapezoid : bool, default=False
-        As for :func:`average_precision`.
+        See :func:`average_precision`.
     keep_query : bool, default=False
-        Leave the query's own picture in the ranking and among the positives, as the official Oxford
-        and Paris scores do.
+        Keep the query's own picture in the ranking and the positives, as the official Oxford and
+        Paris scores do.
 
     Returns
     -------
     RetrievalScores
-        Average precision of each query, and the means.
+        The scores.
 
     See Also
     --------
-    leave_one_out : queries from labels.
+    leave_one_out : makes queries from labels.
 
     Examples
     --------
@@ -119,23 +116,23 @@ def evaluate(
 
 
 def leave_one_out(labels: Mapping[str, Hashable]) -> list[RetrievalQuery]:
-    """Every picture a query in turn; positives are the others of its class.
+    """Make every picture a query; positives are the others of its class.
 
-    Pictures alone in their class cannot be queries and are passed over.
+    Pictures alone in their class are skipped.
 
     Parameters
     ----------
     labels : mapping of str to class
-        The class of each picture by name.
+        Class of each picture, by name.
 
     Returns
     -------
     list of RetrievalQuery
-        One a picture.
+        One per picture.
 
     See Also
     --------
-    evaluate : asks them.
+    evaluate : runs queries.
     positives_in_turn : for partial copies of Oxford5K.
     """
     members: dict[Hashable, set[str]] = {}
@@ -154,27 +151,27 @@ def leave_one_out(labels: Mapping[str, Hashable]) -> list[RetrievalQuery]:
 
 
 def positives_in_turn(data: RetrievalSet, *, at_least: int = 2) -> list[RetrievalQuery]:
-    """For partial copies of Oxford5K: every positive of a landmark is a query in turn.
+    """Make every positive of a landmark a query, for partial copies of Oxford5K.
 
-    The official query pictures are often missing from such a copy, but the lists of good and ok
-    pictures are not.  A landmark's lists must agree between its queries, as Oxford's do.
+    Such copies often lack the official query pictures.  All queries of a landmark must have the
+    same lists, as in Oxford5K.
 
     Parameters
     ----------
     data : RetrievalSet
         The copy.
     at_least : int, default=2
-        Landmarks with fewer positives present are left out.
+        Skip landmarks with fewer positives.
 
     Returns
     -------
     list of RetrievalQuery
-        One a positive.
+        One per positive.
 
     See Also
     --------
-    evaluate : asks them.
-    leave_one_out : queries from labels.
+    evaluate : runs queries.
+    leave_one_out : makes queries from labels.
     """
     landmarks: dict[str, RetrievalQuery] = {}
     for query in data.queries:

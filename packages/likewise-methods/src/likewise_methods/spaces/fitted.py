@@ -1,10 +1,8 @@
-"""A space that fits its collection: rows reduced, and stretched by how neighbours differ.
+"""A space fitted to a collection: rows are reduced, and scaled by how neighbours differ.
 
-Label-free and in closed form.  A network's activations are made for all the pictures of the world;
-a collection holds some of them.  Directions in which pictures that are each other's neighbours
-differ as much as strangers do say nothing there, and directions in which neighbours agree and
-strangers differ say everything: the pair-covariance metric of Köstinger et al. (2012), with mutual
-neighbours in the place of labelled pairs.
+It needs no labels and has a closed form.  Directions in which neighbours differ less than random
+pairs are useful in this collection: the pair-covariance metric of Köstinger et al. (2012), with
+mutual neighbours instead of labelled pairs.
 """
 
 from __future__ import annotations
@@ -26,28 +24,26 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
 NEAR = 0.05
-"""Two rows are copies when their squared difference is at most this share of what two rows of the
-collection differ by.  Pictures with edges cut, other light and new compression are about as far
-from the original and nearer to one another; fewer than one in a hundred has another picture so
-near.  More would take scanned pages of one layout for copies (docs/results/staying.md)."""
+"""Two rows are copies if their squared difference is at most this share of the mean one: edited
+copies are about as near to the original, and fewer than one other picture in a hundred is.  A
+larger share would treat scanned pages of one layout as copies (docs/results/staying.md)."""
 SHARE = 30
-"""At most one row in so many is a neighbour: ten of fifty pictures are strangers mostly."""
+"""At most one row in so many is a neighbour of a row."""
 RIDGE = 1e-6
-"""Added to both covariances, as a share of the mean variance: no direction is certain."""
+"""Added to both covariances, as a share of the mean variance."""
 FLOOR = 1e-3
-"""The least a direction counts, as a share of the most: what was worth nothing can come back when
-somebody teaches it, or when the next generation sees other pictures."""
+"""Smallest weight of a direction, as a share of the largest, so that judgements can raise it."""
 GROWTH = 1.5
-"""By this factor a collection has outgrown its space, whatever came."""
+"""A collection that grew by this factor has outgrown its space."""
 NEW = 0.1
-"""New rows say whether the space still fits from this share of the fitted ones on ..."""
+"""New rows are tested if they are at least this share of the fitted rows."""
 MISSED = 1.75
-"""... and it does not when they lose so many times what fitted rows lost: more of the same lose 1.4
-times as much from a thousand rows on, other content 2 to 3 times."""
+"""The space does not fit new rows that lose so many times the variance of fitted rows.  Similar
+content loses up to 1.4 times as much, other content 2 to 3 times."""
 _BLOCK = 1_024
 _COPIES_BLOCK = 512
 _SAME = 1e-13
-"""Squared differences of unit rows that float32 cannot tell from nothing."""
+"""Squared differences of unit rows that are 0 in float32."""
 
 
 _KEPT = {
@@ -56,22 +52,23 @@ _KEPT = {
 
 
 class FittedSpace(Transformer):
-    """Rows of any network to ``n_components`` columns of unit length, compared by inner product.
+    """Map rows of a network to ``n_components`` columns, of unit length, for inner products.
 
-    The numbers are those of docs/methods/staying.md, (1) to (9).
+    With the equations of docs/methods/staying.md, (1) to (9):
 
-    (1) r = a / |a| of a row a, or of its root where all entries are >= 0.
+    (1) r = a / |a| of a row a, or of its root if all entries are >= 0.
 
-    (2) One vote a burst: a row takes no part if an earlier one that does is its copy,
-    |r_i - r_j|^2 <= NEAR s, with s the mean of |r_i - r_j|^2 over the n rows that take part.
+    (2) Copies of earlier rows are left out: |r_i - r_j|^2 <= NEAR s, with s the mean of
+    |r_i - r_j|^2 over the n remaining rows.
 
-    (3) p = V'(r - mu), of unit length: mu their mean, V the first K directions of their covariance.
+    (3) p = V'(r - mu), of unit length, with their mean mu and the first K directions V of their
+    covariance.
 
     (4) N: pairs i, j each among the min(``n_neighbors``, n / SHARE) nearest of the other.
 
     (5) C = (sum over N of (p_i - p_j)(p_i - p_j)' / 2 + m_0 c I) / (m + m_0): m pairs, c their mean
-    variance of a column, m_0 = K ``n_neighbors`` / 2: the pairs of as many rows as there are
-    columns, all directions alike.  With few pairs that is nearly PCA, with many it is forgotten.
+    variance per column, m_0 = K ``n_neighbors`` / 2.  The prior m_0 matters with few pairs, where
+    the result is nearly PCA.
 
     (6) M = C^-1 - t T^-1 with T the covariance of p; negative eigenvalues raised to nearly 0;
     M = L L'.
@@ -81,20 +78,20 @@ class FittedSpace(Transformer):
     Parameters
     ----------
     n_components : int, default=128
-        Columns kept; fewer where there are not as many rows or columns.
+        Number of columns; fewer if there are fewer rows or columns.
     n_neighbors : int, default=10
-        Of how many nearest rows each must be for two rows to be neighbours, at most.
+        Two rows are neighbours if each is among the other's nearest, at most so many.
     t : float, default=1.0
-        How much of what strangers differ by is taken off; 0 only whitens within neighbours.
+        Weight of the term of random pairs; 0 only whitens the differences of neighbours.
     max_rows : int, default=5000
-        Rows that ``fit`` looks at, at most.
+        Most rows that ``fit`` uses.
     random_state : int, Generator or None, default=0
-        Draws them.
+        Seed of the sample of rows.
 
     Attributes
     ----------
     rooted_ : bool
-        Whether roots were taken.
+        Whether roots of entries are used.
     mean_ : array of shape (columns,)
         The mean row.
     directions_ : array of shape (columns, n_components)
@@ -102,22 +99,22 @@ class FittedSpace(Transformer):
     stretch_ : array of shape (n_components, n_components)
         L.
     scale_ : float
-        Half the squared difference of two neighbours, a column.
+        Half the squared difference of neighbours, per column.
     n_rows_, n_voters_, n_pairs_ : int
-        Rows given, rows that took part, pairs of neighbours.
+        Rows given, rows without copies, pairs of neighbours.
     lost_ : float
         Share of the variance outside of ``directions_``.
 
     See Also
     --------
-    LocalMetric : what judgements add.
-    likewise_methods.coding.Whitening : directions and variances only.
-    likewise_methods.s3ml.S3ML : a metric from pairs.
+    LocalMetric : learns from judgements.
+    likewise_methods.coding.Whitening : uses variances only.
+    likewise_methods.s3ml.S3ML : learns a metric from pairs.
 
     References
     ----------
     M. Köstinger et al.: Large scale metric learning from equivalence constraints.  CVPR, 2012 (the
-    pair-covariance metric; here mutual neighbours are in the place of labelled pairs).
+    pair-covariance metric, there with labelled pairs).
 
     docs/methods/staying.md, (1) to (9).
 
@@ -150,14 +147,14 @@ class FittedSpace(Transformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn from the rows there are.
+        """Fit the space to rows.
 
         Parameters
         ----------
         X : array of shape (n, columns)
             Rows.
         y : object, optional
-            Not looked at.
+            Ignored.
 
         Returns
         -------
@@ -177,7 +174,7 @@ class FittedSpace(Transformer):
         self.n_features_in_ = X.shape[1]
         rooted = bool((X >= 0).all())
         R = prepare(X, rooted)
-        del X  # a caller who keeps none of it has this memory back
+        del X  # frees memory if the caller keeps no reference
         if n_rows >= 3 and len(part := voters(R)) < len(R):
             R = _kept(R, part)
         if len(R) < 3:
@@ -200,7 +197,7 @@ class FittedSpace(Transformer):
         return self
 
     def transform(self, X: Any) -> Rows:
-        """Rows as they are compared.
+        """Return rows to compare by inner product.
 
         Parameters
         ----------
@@ -222,11 +219,10 @@ class FittedSpace(Transformer):
         return found
 
     def split(self, parts: Any) -> Floats:
-        """What each of some parts of one row adds to it: rows that add up to what ``transform``
-        makes of the sum of ``parts``.
+        """Return the contribution of each part of a row; they add up to ``transform`` of its sum.
 
-        (9) Entry j of r is shared out as entry j of the row is, a_ij / a_j; mu equally.  The rest
-        is linear, but for two lengths that are the whole row's.
+        (9) Part i gets the share a_ij / a_j of entry j of r, and an equal share of mu.  The rest is
+        linear, except for two lengths, which are those of the whole row.
 
         >>> X = np.random.default_rng(0).random((60, 5))
         >>> space = FittedSpace(3).fit(X)
@@ -243,18 +239,17 @@ class FittedSpace(Transformer):
         return _of_unit_sum(P)
 
     def has_outgrown(self, n_rows: int, new: Any = None) -> bool:
-        """Whether a collection that holds ``n_rows`` by now should be fitted again.
+        """Return whether the space should be fitted again, for a collection of ``n_rows`` rows.
 
-        (8) It should when it has grown by half, or when the rows that are ``new`` are a tenth of
-        the fitted ones and lose MISSED times what those lost: other content came, or the first
-        rows were too few to know the directions of the rest.
+        (8) It should if the collection grew by half, or if the ``new`` rows are at least a tenth of
+        the fitted ones and lose MISSED times as much variance.
 
         Parameters
         ----------
         n_rows : int
-            Rows there are now.
+            Number of rows now.
         new : array of shape (m, columns), optional
-            Those that came since the fit; some of them do.
+            Rows added since the fit, or a sample of them.
 
         Returns
         -------
@@ -268,7 +263,7 @@ class FittedSpace(Transformer):
         return self.lost(new) > MISSED * max(self.lost_, RIDGE)
 
     def lost(self, X: Any) -> float:
-        """The share of what rows differ by from the mean that ``directions_`` do not hold."""
+        """Return the share of the rows' variance outside of ``directions_``."""
         R = prepare(self._checked(X), self.rooted_) - self.mean_
         return _lost(R, R @ self.directions_)
 
@@ -282,7 +277,7 @@ class FittedSpace(Transformer):
     # -- files ------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Everything ``transform`` needs, in one file without code."""
+        """Write everything that ``transform`` needs to one file."""
         check_is_fitted(self)
         save_arrays(
             path,
@@ -293,7 +288,7 @@ class FittedSpace(Transformer):
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """What :meth:`save` wrote."""
+        """Open a file that :meth:`save` wrote."""
         meta, arrays = open_arrays(path, cls.kind)
         try:
             names = cls._get_param_names()
@@ -313,10 +308,10 @@ class FittedSpace(Transformer):
 
 
 def prepare(X: Rows, rooted: bool) -> Floats:
-    """(1): rows of unit length, after their roots where asked; negative entries have root 0."""
+    """Return rows of unit length, (1), optionally of their roots; negative entries have root 0."""
     made = np.empty(X.shape)
     for start in range(0, len(X), _BLOCK):
-        # In blocks, since NumPy squares all it is to take the length of, in a matrix of its own.
+        # In blocks, since NumPy allocates the squares.
         block = made[start : start + _BLOCK]
         block[:] = X[start : start + _BLOCK]
         if rooted:
@@ -327,24 +322,22 @@ def prepare(X: Rows, rooted: bool) -> Floats:
 
 
 def unit(X: Floats) -> Floats:
-    """Rows of unit length; a row of zeros stays one."""
+    """Scale rows to unit length; rows of zeros stay zero."""
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(np.divide(X, norms, out=np.zeros_like(X), where=norms > 0))
 
 
 def _of_unit_sum(parts: Floats) -> Floats:
-    """Parts of a row, divided by its length."""
+    """Divide the parts of a row by its length."""
     length = float(np.linalg.norm(parts.sum(axis=0)))
     return parts / length if length > 0 else np.zeros_like(parts)
 
 
 def voters(R: Floats) -> NDArray[np.int64]:
-    """(2): numbers of the rows that are no copies of earlier ones, in order.
+    """Return the numbers of the rows that are not copies of earlier ones, in order, (2).
 
-    A burst neighbours itself only, and where bursts are many C is what copies differ by.  The mean
-    difference is taken again without the copies found, until there are none: a scene that fills
-    the collection would make it small.  Where fewer than SHARE rows would be left all take part:
-    copies are then what the collection consists of.
+    Otherwise C would measure how copies differ.  The mean difference is computed again without the
+    copies until none are found.  If fewer than SHARE rows would remain, all are returned.
 
     >>> X = np.random.default_rng(0).normal(size=(40, 8))
     >>> len(voters(X)), len(voters(np.repeat(X, 5, axis=0)))
@@ -368,7 +361,7 @@ def voters(R: Floats) -> NDArray[np.int64]:
 
 
 def _without_copies(Q: Rows) -> NDArray[np.int64]:
-    """Rows in turn, each left out that has a squared difference of NEAR or less to one before."""
+    """Return the rows without those within a squared difference of an earlier one."""
     squares = np.einsum("ij,ij->i", Q, Q)
     found: NDArray[np.int64] = np.empty(0, np.int64)
     for start in range(0, len(Q), _COPIES_BLOCK):
@@ -386,7 +379,7 @@ def _without_copies(Q: Rows) -> NDArray[np.int64]:
 
 
 def _kept(R: Floats, part: NDArray[np.int64]) -> Floats:
-    """Some rows, in order, moved to the front of their own matrix: there is no second one."""
+    """Move some rows to the front of their matrix, in place."""
     for start in range(0, len(part), _BLOCK):
         some = part[start : start + _BLOCK]
         R[start : start + len(some)] = R[some]
@@ -394,7 +387,7 @@ def _kept(R: Floats, part: NDArray[np.int64]) -> Floats:
 
 
 def mutual_neighbours(P: Floats, n_neighbors: int) -> NDArray[np.int64]:
-    """(4): pairs (i, j), i < j, each among the other's nearest rows.
+    """Return pairs (i, j), i < j, that are among each other's nearest rows, (4).
 
     >>> mutual_neighbours(np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), 1).tolist()
     [[0, 1]]
@@ -402,17 +395,14 @@ def mutual_neighbours(P: Floats, n_neighbors: int) -> NDArray[np.int64]:
     graph = knn_graph(P, n_neighbors)
     n, k = graph.shape
     i, j = np.repeat(np.arange(n), k), graph.ravel().astype(np.int64)
-    # Seen from both ends: a pair that is there twice is mutual.
+    # A pair found from both ends is mutual.
     both, times = np.unique(np.minimum(i, j) * n + np.maximum(i, j), return_counts=True)
     found = both[times > 1]
     return np.stack([found // n, found % n], axis=1)
 
 
 def _directions(R: Floats, count: int) -> Floats:
-    """The directions of largest variance, strongest first, each with its largest entry positive.
-
-    With more columns than rows they come from the rows' products, which are fewer.
-    """
+    """Return the directions of largest variance, each with its largest entry positive."""
     n, d = R.shape
     if n < d:
         values, vectors = np.linalg.eigh(R @ R.T)
@@ -420,7 +410,7 @@ def _directions(R: Floats, count: int) -> Floats:
         made = R.T @ vectors[:, n - count :]
         made /= np.maximum(np.linalg.norm(made, axis=0), np.finfo(float).tiny)
     else:
-        # numpy's: a tenth slower than scipy's for some of them, and a second of imports cheaper.
+        # NumPy's: up to a tenth slower than SciPy's, but SciPy takes a second to import.
         values, made = np.linalg.eigh(R.T @ R)
         values, made = values[d - count :], made[:, d - count :]
     keep = values > values.max(initial=0.0) * 1e-10
@@ -430,14 +420,14 @@ def _directions(R: Floats, count: int) -> Floats:
 
 
 def _lost(R: Floats, P: Floats) -> float:
-    """The share of the squares of R that its coordinates P do not hold."""
-    # No array of squares: R is the largest thing there is while a space is fitted.
+    """Return the share of the squares of R outside of its coordinates P."""
+    # No array of squares: R is the largest array.
     of_all, held = float(np.einsum("ij,ij->", R, R)), float(np.einsum("ij,ij->", P, P))
     return max(0.0, 1 - held / of_all) if of_all > 0 else 0.0
 
 
 def _stretch(P: Floats, pairs: NDArray[np.int64], t: float, prior: float) -> Floats:
-    """(5) and (6): L with L L' = C^-1 - t T^-1; ``prior`` is m_0."""
+    """Return L with L L' = C^-1 - t T^-1, (5) and (6); ``prior`` is m_0."""
     k = P.shape[1]
     if not len(pairs):
         return np.eye(k)
@@ -449,17 +439,16 @@ def _stretch(P: Floats, pairs: NDArray[np.int64], t: float, prior: float) -> Flo
     ridge = RIDGE * np.trace(T) / k * np.eye(k)
     M = np.linalg.inv(C + ridge) - t * np.linalg.inv(T + ridge)
     values, vectors = np.linalg.eigh((M + M.T) / 2)
-    if values[-1] <= 0:  # Neighbours differ as strangers do, in every direction.
+    if values[-1] <= 0:  # Neighbours differ like random pairs in every direction.
         return np.eye(k)
-    # Only ratios count: rows get unit length.
+    # Only ratios matter: rows get unit length.
     return np.asarray(vectors * np.sqrt(np.maximum(values / values[-1], FLOOR)))
 
 
 def _pair_scale(Z: Floats, pairs: NDArray[np.int64]) -> float:
-    """(9): half the mean squared difference of neighbours, a column; without any, of strangers.
+    """Return half the mean squared difference of neighbours per column, else of random pairs.
 
-    The trace of the neighbours' covariance over its width: the unit in which
-    :class:`likewise_methods.spaces.local_metric.LocalMetric` measures the pairs people judged.
+    The unit in which :class:`likewise_methods.spaces.local_metric.LocalMetric` measures pairs.
     """
     if not len(pairs):
         return float(1 / Z.shape[1])

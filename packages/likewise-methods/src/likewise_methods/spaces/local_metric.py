@@ -1,42 +1,35 @@
-"""What judgements teach a dense space: a metric around each query, from pairs that people judged.
+"""Learn a metric around each query of a dense space from judged pairs.
 
-A judgement says of some pictures that they are like its query, and of others that they are not.
-Each is a pair, and a pair is a difference of rows, d = x - q, shortened where it is longer than
-neighbours differ: that a stranger is far says nothing.  Around a query of one's own the
-pairs of judgements about *similar* pictures count most.  Let s_j = max(0, u . c_j), u the query and
-c_j the middle of what was alike in judgement j, all of unit length, and s the largest of them.
-Judgement j counts k = s_j s^3.  With (numbers are those of docs/methods/staying.md, (10) to
-(16))
+A judgement names pictures that are like its query and pictures that are not.  Each gives a pair, a
+difference of rows d = x - q, shortened to the distance of neighbours.  For a new query, pairs of
+judgements about *similar* pictures count most.  Let s_j = max(0, u . c_j) for the query u and the
+mean c_j of query and liked pictures of judgement j, all of unit length, and s the largest s_j.
+Judgement j counts k = s_j s^3.  With the equations of docs/methods/staying.md, (10) to (16):
 
-    S = sum of k d d' / 2 over pairs that are alike, n = sum of k                            (11)
+    S = sum of k d d' / 2 over similar pairs, n = sum of k                                   (11)
     A = I + S / (g N),  N = 4 N0 + n                                                         (12)
-    D, m likewise of pairs that are not alike, N = N0 + m:
+    D, m the same for dissimilar pairs, N = N0 + m:
     B = I + D / (g N),  C = I + (m / 2n) S / (g N), which is I where n = 0                   (13)
     M = A^-1 + 3 (C^-1 - B^-1)                                                               (14)
-    asked: u + c (M - I) u, with c <= 1 the largest so that |c (M - I) u| <= min(1, e / 2),
-           e = sum of k / largest k, a session counting 1.5 at most: one judgement moves a
+    search with u + c (M - I) u, with the largest c <= 1 so that |c (M - I) u| <= min(1, e / 2),
+           e = sum of k / largest k, where a session counts at most 1.5: one judgement moves a
            query by at most half its length, one session by at most three quarters           (15)
 
-the query is asked as (15).  Directions in which liked pictures differ from their query count less,
-those in which disliked ones differ *more than liked ones do* count more.  That is what C is for: it
-is what B would be if the disliked pictures were half of them strays among the liked ones.  Where
-nearly all of a page is right, most of what is disliked is a slip of the finger, and without C those
-slips would raise the very directions in which a class varies.  Both kinds of pair are measured
-against the same prior, since both are near: they come from one page of answers.  (Against
-strangers, as in the closed form of Köstinger et al. 2012, a page of judgements would say mostly
-that pages are of near pictures.)  g is what two neighbours differ by a column,
-``FittedSpace.scale_``.  What is alike counts less than what is not, by its prior and its factor:
-that one class varies in a direction says little about the next class, but that two classes differ
-there serves both.
+Directions in which liked pictures differ from their query count less; directions in which disliked
+pictures differ *more than liked ones* count more.  C is what B would be if half of the disliked
+pictures were liked ones: without C, wrong clicks on a page of mostly good results would raise the
+directions in which a class varies.  Both kinds of pairs have the same prior, since both come from
+one page of similar results (Köstinger et al. 2012 compare with random pairs).  g is the mean
+difference of neighbours per column, ``FittedSpace.scale_``.  Similar pairs count less than
+dissimilar ones, by their prior and factor: how one class varies says little about other classes.
 
-Three things follow.  What nobody judged keeps M = I: there k is 0.  Where the nearest judgement is
-about something only a little alike, s^3 keeps M near I however many such judgements there are; N0
-holds against a few.  A^-1, B^-1 and C^-1 lie between 0 and I, so that a direction counts between -3
-and 4 times, and (15) bounds what all of them do together.  And only the query's row moves, so that
-every index over the collection's rows serves every profile.
+Queries far from all judgements keep M = I, since k is 0; s^3 keeps M near I if the nearest
+judgement is only a little similar, and N0 if there are few.  A^-1, B^-1 and C^-1 lie between 0 and
+I, so a direction counts between -3 and 4 times, and (15) bounds the total.  Only the query's row
+changes, so every index serves every profile.
 
-The lessons are a set.  What comes out is a function of that set alone: judging, taking back,
-rolling back and merging in any order give the same bits on one machine.
+The result is a function of the set of lessons: their order, and lessons added and discarded, do not
+change a bit on the same machine.
 """
 
 from __future__ import annotations
@@ -59,37 +52,36 @@ Rows = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
 PRIOR = 200.0
-"""N0 until enough was judged to choose it, and the least it may be: pairs that what nobody judged
-counts for.  Chosen on draws of corel1k, caltech101, cifar10 and oxford1k so that classes nobody
-judged lose less than half a point there, and that with one click in five wrong nothing is lost
-(docs/results/staying.md)."""
+"""N0 before it is chosen, and its minimum: the weight of the untaught metric in pairs.  With it
+classes without judgements lose less than half a point on corel1k, caltech101, cifar10 and oxford1k,
+and one wrong click in five does no harm (docs/results/staying.md)."""
 PRIORS = (200.0, 500.0, 1500.0, np.inf)
-"""What N0 is chosen from; infinity learns nothing."""
+"""Candidates for N0; infinity learns nothing."""
 NEARNESS = 3
-"""Power of the largest cosine by which all counts are multiplied: s^3.  Less teaches more where
-classes are broad (cifar10) and harms classes nobody judged (oxford1k, caltech101)."""
-LEAST = 0.14
-"""A judgement counts nothing where s_j is below this: many strangers do not make a neighbour."""
+"""Power of the largest cosine in k: s^3.  A smaller one learns more in broad classes (cifar10) and
+harms classes without judgements (oxford1k, caltech101)."""
+MIN_COSINE = 0.14
+"""A judgement with a smaller s_j counts 0."""
 JUDGEMENT_PAIRS = 20.0
-"""The most one judgement counts on either side, in pairs: no list teaches more than a page."""
+"""The most that one judgement counts, in pairs of one kind."""
 ALIKE_PRIOR, UNLIKE_FACTOR, STRAYS = 4.0, 3.0, 0.5
 """The factors of (12), (14) and (13)."""
 JUDGEMENT_REACH, REACH = 0.5, 1.0
-"""How far a query may move, in its own length: by one judgement, and by all there are (15)."""
+"""The most that one judgement, and all of them, move a query, in its length (15)."""
 SESSION_JUDGEMENTS = 1.5
-"""Judgements that one session counts for in (15), at most: a bad afternoon is not all there is."""
+"""The most judgements that one session counts for in (15)."""
 NEAREST = 128
-"""Judgements that count for one query, at most: those that count most."""
+"""The most judgements that count for one query."""
 CHOOSE_FROM = 32
-"""Judgements from which on N0 is chosen; then again whenever there are twice as many."""
+"""N0 is chosen from so many judgements on, and again when there are twice as many."""
 HELD_OUT = 24
-"""Judgements that are asked about, each by the others, to choose N0."""
-TOLD_BY_OTHERS = 48
-"""Judgements that are asked about, each by the others, to say how well that works."""
+"""Judgements that are tested, each without its own lessons, to choose N0."""
+TESTED = 48
+"""Judgements that are tested, each without its own lessons, for :meth:`LocalMetric.agreement`."""
 _FEW = 16
-"""Lessons that come or go one by one; more are packed anew together."""
+"""Up to so many added or removed lessons are applied one by one."""
 _LONE = np.iinfo(np.int64).min
-"""In the place of the session of a lesson that has none."""
+"""Stands for no session."""
 
 
 class Lesson(NamedTuple):
@@ -98,15 +90,15 @@ class Lesson(NamedTuple):
     Attributes
     ----------
     order : int
-        Its place in time.
+        Its number in time.
     query : array of shape (width,)
-        The row that was asked with.
+        The query.
     liked, disliked : array of shape (n, width)
-        Rows of the pictures that are like it and that are not.
+        Rows of liked and of disliked pictures.
     weight : float
-        Counts for what is not alike.
+        Weight of the disliked pictures.
     session : int or None
-        Names the sitting it was made in; None: one of its own.
+        The session; None for one of its own.
 
     See Also
     --------
@@ -122,7 +114,7 @@ class Lesson(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The same for the same content; lessons are summed in the order of their keys."""
+        """A hash of the content; lessons are summed in the order of their keys."""
         parts = (self.query, self.liked, self.disliked, np.float64(self.weight))
         digest = hashlib.blake2b(digest_size=16)
         for part in parts:
@@ -131,11 +123,11 @@ class Lesson(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How well judgements are told by those about other queries.
+    """How well judgements are predicted by those about other queries.
 
-    ``learned`` is the share of a judgement's (liked, disliked) pairs that come in the right order,
-    ``plain`` that without learning, both the mean over the judgements asked about, so that a long
-    one counts no more than a short one; ``comparisons`` is how many pairs that were.
+    ``learned`` is the share of a judgement's (liked, disliked) pairs in the right order, ``plain``
+    the share without learning, both averaged over judgements; ``comparisons`` is the number of
+    pairs.
     """
 
     learned: float
@@ -144,30 +136,27 @@ class Agreement(NamedTuple):
 
 
 class LocalMetric:
-    """Lessons over rows of ``width`` columns, and how they change a query.
-
-    Nothing is fitted: lessons come and go at any time, and what is learned is a function of the
-    set of them.
+    """A metric learned from a set of lessons, which can be added and discarded at any time.
 
     Parameters
     ----------
     width : int
-        Columns of a row.
+        Number of columns.
     scale : float
-        Half the squared difference of two neighbours, a column (``FittedSpace.scale_``); above 0.
+        Half the squared difference of neighbours, per column (``FittedSpace.scale_``); above 0.
     prior : float, optional
-        N0, the pairs that what nobody judged counts for; None chooses it by the judgements.
+        N0, the weight of the untaught metric in pairs; None chooses it from the judgements.
 
     Attributes
     ----------
     lessons : list of Lesson
-        By their place in time.
+        In the order of time.
 
     See Also
     --------
-    FittedSpace : makes the rows.
-    likewise_methods.solis.expand : what a judgement makes of its own query.
-    likewise_methods.solis.profile_learner : the same for sparse rows.
+    FittedSpace : computes the rows.
+    likewise_methods.solis.expand : changes the judged query itself.
+    likewise_methods.solis.profile_learner : learns for sparse rows.
 
     References
     ----------
@@ -181,7 +170,7 @@ class LocalMetric:
     >>> query, like, unlike = np.eye(3)[0], [[0.8, 0.6, 0.0]], [[0.8, 0.0, 0.6]]
     >>> metric = LocalMetric(3, scale=0.05).add(0, query, like, unlike)
     >>> row = metric.ask(np.array([0.8, 0.5, 0.33]))
-    >>> bool(row[1] / row[2] < 0.5 / 0.33)  # the second column differs among what is alike
+    >>> bool(row[1] / row[2] < 0.5 / 0.33)  # liked pictures differ in the second column
     True
     """
 
@@ -189,18 +178,18 @@ class LocalMetric:
         self.width = whole(width, "width")
         self.scale = number(scale, "scale", above=0)
         self.prior = None if prior is None else number(prior, "prior", above=0)
-        # One thread may judge while another asks.
+        # One thread may add while another searches.
         self._lock = threading.Lock()
         self._lessons: list[_Prepared] = []
         self._version = 0
-        # The lessons as a query finds them, and what came or went since: (came, lesson).
+        # The packed lessons, and the changes since then: (added, lesson).
         self._packed: _Packed | None = None
         self._changes: list[tuple[bool, _Prepared]] = []
         self._chosen: tuple[tuple[tuple[int, bytes], ...], float] | None = None
-        # One thread chooses, which takes a while; the others wait for what it finds.
+        # One thread chooses N0, which takes a while; the others wait.
         self._choosing = threading.Lock()
-        # How many lessons the choice is of and the last of their places in time, while it holds;
-        # and the first place where one came or went while somebody was choosing.
+        # While the choice is valid: the number of its lessons and the last number in time; and the
+        # first number in time that changed during a choice.
         self._settled: tuple[int, int] | None = None
         self._touched: float = np.inf
         self._agreement: tuple[int, Agreement | None, Spread] | None = None
@@ -210,7 +199,7 @@ class LocalMetric:
 
     @property
     def lessons(self) -> list[Lesson]:
-        """The lessons by their place in time."""
+        """The lessons in the order of time."""
         return sorted((one.lesson for one in list(self._lessons)), key=lambda one: one.order)
 
     def add(
@@ -222,20 +211,20 @@ class LocalMetric:
         weight: float = 1.0,
         session: int | None = None,
     ) -> LocalMetric:
-        """Learn one judgement; nothing alike and nothing unlike teaches nothing.
+        """Add one judgement; without liked and disliked pictures it does nothing.
 
         Parameters
         ----------
         order : int
-            Its place in time, by which it can be discarded.
+            Its number in time, for :meth:`discard`.
         query : array of shape (width,)
-            The row that was asked with.
+            The query.
         liked, disliked : array of shape (n, width)
-            Rows of pictures that are like it and that are not, any n from 0.
+            Rows of liked and of disliked pictures, any n from 0.
         weight : float, default=1.0
-            Counts for what is not alike; 0 or more.
+            Weight of the disliked pictures; 0 or more.
         session : int, optional
-            The sitting it was made in.
+            The session.
 
         Returns
         -------
@@ -258,12 +247,12 @@ class LocalMetric:
         return self
 
     def discard(self, orders: Iterable[int]) -> LocalMetric:
-        """Forget the lessons of these places in time, as if they had never been given.
+        """Remove the lessons with these numbers in time.
 
         Parameters
         ----------
         orders : iterable of int
-            Their places in time.
+            Numbers in time.
 
         Returns
         -------
@@ -280,7 +269,7 @@ class LocalMetric:
         return self
 
     def _note_change(self, *, came: bool, one: _Prepared) -> None:
-        """Under the lock: a lesson came or went."""
+        """Record an added or removed lesson; call it with the lock."""
         self._version += 1
         self._touched = min(self._touched, one.lesson.order)
         if self._settled is not None and one.lesson.order <= self._settled[1]:
@@ -292,17 +281,17 @@ class LocalMetric:
                 self._changes.clear()
 
     def first(self, n: int) -> LocalMetric:
-        """What the first ``n`` lessons in time teach alone."""
+        """Return a metric with the first ``n`` lessons in time only."""
         n = whole(n, "n", 0)
         made = LocalMetric(self.width, self.scale, self.prior)
-        # Lessons that came in whole share their place in time: those are told apart by their keys.
+        # Lessons with the same number in time are ordered by key.
         order = sorted(range(len(self)), key=lambda at: self._lessons[at].lesson.order)
         made._lessons = [self._lessons[at] for at in sorted(order[:n])]
-        made._chosen = self._chosen  # by which lessons it was chosen is kept with it
+        made._chosen = self._chosen
         return made
 
     def ask(self, row: Any) -> Rows:
-        """The query's row as these lessons ask it; as it is (unit length) where they are silent.
+        """Return the row to search with; the query itself (unit length) far from all lessons.
 
         Parameters
         ----------
@@ -312,19 +301,19 @@ class LocalMetric:
         Returns
         -------
         float32 array of shape (width,)
-            What to search with, by inner products.
+            The row to search with, by inner products.
         """
         u = self._rows(row, "row")[0].astype(np.float64)
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(u, np.float32)
-        return np.asarray(_asked(self._around(u), u, prior), np.float32)
+        return np.asarray(_move(self._around(u), u, prior), np.float32)
 
     def ask_parts(self, row: Any, parts: Floats) -> Floats:
-        """What each part of a query's row adds to what :meth:`ask` makes of it.
+        """Return the contribution of each part of a query's row to the result of :meth:`ask`.
 
-        Around one query (5) is a linear map, the same for all rows: it is applied to ``parts``,
-        which add up to the row of unit length.
+        For one query (15) is a linear map; it is applied to ``parts``, which add up to the unit
+        row.
         """
         u = self._rows(row, "row")[0].astype(np.float64)
         prior = self.used_prior()
@@ -335,13 +324,13 @@ class LocalMetric:
         return np.asarray(parts + share * _correction(pairs, parts.T, prior).T)
 
     def used_prior(self) -> float:
-        """N0: as given, or as the judgements choose it."""
+        """Return N0, given or chosen from the judgements."""
         if self.prior is not None:
             return self.prior
         return self._settled_choice() or self._choose()
 
     def _settled_choice(self) -> float | None:
-        """N0 where nothing changed that it is chosen by; None: it must be looked at again."""
+        """Return N0 if the lessons behind its choice did not change, else None."""
         with self._lock:
             if len(self._lessons) < CHOOSE_FROM:
                 return PRIOR
@@ -352,26 +341,26 @@ class LocalMetric:
     def _choose(self) -> float:
         with self._choosing:
             found = self._settled_choice()
-            if found is not None:  # another thread was quicker
+            if found is not None:
                 return found
             with self._lock:
                 self._touched = np.inf
                 first = sorted(self._lessons, key=lambda one: one.lesson.order)
             del first[_first(len(first)) :]
-            if len(first) < CHOOSE_FROM:  # some went meanwhile
+            if len(first) < CHOOSE_FROM:  # some were removed
                 return PRIOR
-            # By content: a lesson that a later judgement contradicts keeps its place and says less.
+            # Compared by content: a contradicted lesson keeps its number in time.
             said = tuple((one.lesson.order, one.key) for one in first)
             if self._chosen is None or self._chosen[0] != said:
                 self._chosen = said, _choose_prior(first)
             with self._lock:
-                # What came later than those changes nothing.
+                # Later lessons do not matter.
                 last = first[-1].lesson.order
                 self._settled = (len(first), last) if self._touched > last else None
             return self._chosen[1]
 
     def influence(self, row: Any) -> float:
-        """Pairs that count for a query, alike and not, each by how near its judgement is."""
+        """Return the weighted number of pairs that count for a query."""
         u = self._rows(row, "row")[0].astype(np.float64)
         if not self._lessons:
             return 0.0
@@ -379,7 +368,7 @@ class LocalMetric:
         return around.alike.n + around.unlike.n
 
     def overall(self) -> Floats:
-        """M with every judgement counted alike: what was learned on the whole."""
+        """Return M with the same weight for every judgement."""
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior):
             return np.eye(self.width)
@@ -389,17 +378,16 @@ class LocalMetric:
         return plain + _correction(pairs, plain, prior)
 
     def agreement(self) -> Agreement | None:
-        """Up to ``TOLD_BY_OTHERS`` judgements, evenly spread in time, each asked by all the others.
+        """Test up to ``TESTED`` judgements, evenly spread in time, without lessons about their
+        query.
 
-        Only lessons about other queries tell: what was said about a query itself is no test.  None
-        where no judgement has pictures of both kinds.  (N0, where it is chosen, is one of four
-        values chosen by such judgements: a slight advantage.)
+        Returns None if no judgement has pictures of both kinds.  (A chosen N0 gives a slight
+        advantage, since it was chosen with such judgements.)
         """
         return self._tested()[0]
 
     def gains(self) -> Spread:
-        """What learning adds to the share that is right, judgement by judgement, of those that
-        :meth:`agreement` asks about."""
+        """Return the gain in the share of right pairs of each tested judgement."""
         return self._tested()[1]
 
     def _tested(self) -> tuple[Agreement | None, Spread]:
@@ -410,8 +398,8 @@ class LocalMetric:
             lessons = self._lessons.copy()
         if found is None or found[0] != version:
             prior = self.used_prior()
-            # A copy of its own: others may judge while it is asked, which takes a while.
-            asked = _told_by_others(_Packed(lessons), (prior, np.inf), TOLD_BY_OTHERS)
+            # A copy, since other threads may add lessons meanwhile.
+            asked = _test_lessons(_Packed(lessons), (prior, np.inf), TESTED)
             made = None
             if asked:
                 learned, plain = np.mean([one.right for one in asked], axis=0).tolist()
@@ -427,7 +415,7 @@ class LocalMetric:
             return self._pack().around(u)
 
     def _pack(self) -> _Packed:
-        """Under the lock: all lessons, as a query finds them."""
+        """Return the packed lessons; call it with the lock."""
         if self._packed is None:
             self._packed = _Packed(self._lessons)
         for came, one in self._changes:
@@ -451,10 +439,10 @@ class LocalMetric:
 
 
 class _Prepared(NamedTuple):
-    """A lesson and what is needed of it whenever it counts; ``about`` is the same for one query.
+    """A lesson and its differences; ``about`` is the same for lessons about one query.
 
-    ``alike`` and ``unlike`` are its differences, shortened, times the root of what each counts
-    over 2 g: their squares add up to S / g and D / g.
+    ``alike`` and ``unlike`` are shortened differences times the root of their weight over 2 g:
+    their squares add up to S / g and D / g.
     """
 
     key: bytes
@@ -468,24 +456,24 @@ class _Prepared(NamedTuple):
 
 
 def _first(n: int) -> int:
-    """The 2^m lessons in time that N0 is chosen by: others when there are twice as many."""
+    """Return the number of first lessons that N0 is chosen from: the largest power of two."""
     return 1 << n.bit_length() >> 1
 
 
 def _place(one: _Prepared) -> tuple[bytes, int]:
-    """Lessons are summed in this order, whenever they came."""
+    """Return the sort key of a lesson in sums."""
     return one.key, one.lesson.order
 
 
 def _prepare(lesson: Lesson, scale: float) -> _Prepared:
-    query = lesson.query + np.float32(0)  # a zero has one sign
+    query = lesson.query + np.float32(0)  # no negative zeros
     digest = hashlib.blake2b(query.tobytes(), digest_size=8).digest()
     centre = _unit((query + lesson.liked.sum(axis=0, dtype=np.float32))[None])[0]
     longest = 2 * scale * len(query)
     sides: list[Rows] = []
     counts: list[float] = []
     for rows, weight in ((lesson.liked, 1.0), (lesson.disliked, lesson.weight)):
-        # No side counts more than so many pairs.
+        # The most pairs of one kind.
         each = weight * min(1.0, JUDGEMENT_PAIRS / max(len(rows), 1))
         d = _shorten(rows - query, longest)
         sides.append(np.asarray(d * np.sqrt(each / (2 * scale)), np.float32))
@@ -495,8 +483,7 @@ def _prepare(lesson: Lesson, scale: float) -> _Prepared:
 
 
 class _Side(NamedTuple):
-    """Pairs of one kind: X, whose X'X is S / g or D / g, and how many they are; X'X where it is
-    the smaller matrix, else XX'."""
+    """Pairs of one kind: X (X'X = S / g or D / g), their number, the smaller of X'X and XX'."""
 
     X: Rows
     n: float
@@ -504,7 +491,7 @@ class _Side(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Pairs of both kinds as they count for a query, and how many judgements that is: e of (15)."""
+    """Weighted pairs of both kinds for a query, and the number of judgements: e of (15)."""
 
     alike: _Side
     unlike: _Side
@@ -512,22 +499,21 @@ class _Pairs(NamedTuple):
 
 
 class _Packed:
-    """Prepared lessons in the order of their keys, and what finds those near a query.
+    """Prepared lessons in the order of their keys, in tables that find those near a query.
 
-    A lesson more or less moves rows in place.  Made anew after each judgement, tables as long as
-    all that was ever said would be left behind in the memory of every thread that judges: the
-    system's allocator keeps what a thread gives back for that thread.
+    Adding or removing a lesson moves rows in place: new tables after each judgement would fill the
+    heap of every thread.
     """
 
     def __init__(self, prepared: Sequence[_Prepared]) -> None:
         self.prepared = list(prepared)
-        # Each may have room for more.
+        # Tables may have free rows.
         self._centres = np.array([one.centre for one in prepared], np.float64)
         self._about = np.array([one.about for one in prepared], np.int64)
         self._sessions = np.array([_session(one) for one in prepared], np.int64)
 
     def insert(self, one: _Prepared) -> None:
-        """A lesson more."""
+        """Add a lesson."""
         n, at = len(self.prepared), bisect_left(self.prepared, _place(one), key=_place)
         self.prepared.insert(at, one)
         self._centres, self._about, self._sessions = (
@@ -538,33 +524,33 @@ class _Packed:
         )  # fmt: skip
 
     def remove(self, one: _Prepared) -> None:
-        """A lesson less."""
+        """Remove a lesson."""
         n, at = len(self.prepared), bisect_left(self.prepared, _place(one), key=_place)
         del self.prepared[at]
         for table in (self._centres, self._about, self._sessions):
             _move(table, at + 1, n, -1)
 
     def around(self, u: Floats, without: int | None = None) -> _Pairs:
-        """The pairs of the judgements nearest to a query, none of those about ``without``."""
+        """Return the pairs of the nearest judgements to a query, except those about ``without``."""
         n = len(self.prepared)
         counts = np.maximum(self._centres[:n] @ u, 0.0)
         if without is not None:
             counts[self._about[:n] == without] = 0.0
-        near = np.flatnonzero(counts > LEAST)
+        near = np.flatnonzero(counts > MIN_COSINE)
         if len(near) > NEAREST:
-            # Stable, so that equal ones are taken in the order of their keys.
+            # Stable: equal ones in the order of their keys.
             near = np.sort(near[np.argsort(-counts[near], kind="stable")[:NEAREST]])
         return self._take(near, counts[near] * counts.max(initial=0.0) ** NEARNESS)
 
     def everywhere(self) -> _Pairs:
-        """All pairs, all judgements alike."""
+        """Return all pairs with equal weights."""
         return self._take(np.arange(len(self.prepared)), np.ones(len(self.prepared)))
 
     def _take(self, places: NDArray[np.int64], counts: Floats) -> _Pairs:
         taken = [self.prepared[at] for at in places.tolist()]
         alike = _side([one.alike for one in taken], [one.n_alike for one in taken], counts)
         unlike = _side([one.unlike for one in taken], [one.n_unlike for one in taken], counts)
-        # Those without a session have one each.
+        # Lessons without a session have one each.
         named = self._sessions[places]
         sessions = np.where(named == _LONE, -1 - places, named)
         return _Pairs(alike, unlike, _count_judgements(counts, sessions))
@@ -575,8 +561,7 @@ def _session(one: _Prepared) -> int:
 
 
 def _make_room(table: NDArray[Any], n: int, at: int) -> NDArray[Any]:
-    """A table whose first ``n`` rows are used, with a free one at a place; the same if it has
-    room."""
+    """Return a table with a free row at an index; the first ``n`` rows are used."""
     if n == len(table):
         larger = np.empty((n + n // 2 + _FEW, *table.shape[1:]), table.dtype)
         larger[:n] = table
@@ -586,14 +571,14 @@ def _make_room(table: NDArray[Any], n: int, at: int) -> NDArray[Any]:
 
 
 def _move(table: NDArray[Any], start: int, stop: int, by: int) -> None:
-    """Rows of a table to other places in it, where they may overlap."""
-    # As one long row, for which NumPy needs no copy.
+    """Move rows within a table; source and target may overlap."""
+    # As one flat array, which NumPy moves without a copy.
     flat, width = table.reshape(-1), math.prod(table.shape[1:])
     flat[(start + by) * width : (stop + by) * width] = flat[start * width : stop * width]
 
 
 def _side(parts: Sequence[Rows], numbers: Sequence[float], counts: Floats) -> _Side:
-    """The sums of (11), whatever N0."""
+    """Return the sums of (11)."""
     if not parts:
         return _Side(np.zeros((0, 0), np.float32), 0.0, np.zeros((0, 0)))
     roots = np.sqrt(counts).astype(np.float32)
@@ -603,7 +588,7 @@ def _side(parts: Sequence[Rows], numbers: Sequence[float], counts: Floats) -> _S
 
 
 def _count_judgements(counts: Floats, sessions: NDArray[np.int64]) -> float:
-    """e of equation (15)."""
+    """Return e of (15)."""
     most = float(counts.max(initial=0.0))
     if not most:
         return 0.0
@@ -612,19 +597,17 @@ def _count_judgements(counts: Floats, sessions: NDArray[np.int64]) -> float:
     return float(np.minimum(each, SESSION_JUDGEMENTS).sum())
 
 
-class Told(NamedTuple):
-    """A judgement as others tell it: with each N0, the share of its pairs in the right order."""
+class _Tested(NamedTuple):
+    """A tested judgement: for each N0 the share of its pairs in the right order."""
 
     right: list[float]
     comparisons: int
 
 
-def _told_by_others(packed: _Packed, priors: Sequence[float], n: int) -> list[Told]:
-    """Up to ``n`` queries with both kinds, evenly spread in time, each asked by all lessons about
-    other queries.
+def _test_lessons(packed: _Packed, priors: Sequence[float], n: int) -> list[_Tested]:
+    """Test up to ``n`` queries with both kinds of pictures by the lessons about other queries.
 
-    All that was said about one query is one judgement here: on a page people like one picture and
-    dislike the next, each by a click.
+    All lessons about one query count as one judgement.
     """
     timely = sorted(packed.prepared, key=lambda one: one.lesson.order)
     about: dict[int, list[Lesson]] = {}
@@ -646,20 +629,20 @@ def _told_by_others(packed: _Packed, priors: Sequence[float], n: int) -> list[To
         pairs = packed.around(u, without=held)
         right = []
         for prior in priors:
-            row = u if np.isinf(prior) else _asked(pairs, u, prior)
+            row = u if np.isinf(prior) else _move(pairs, u, prior)
             before = (liked @ row)[:, None] - (disliked @ row)[None, :]
             right.append(float(np.mean(before > 0)))
-        found.append(Told(right, len(liked) * len(disliked)))
+        found.append(_Tested(right, len(liked) * len(disliked)))
     return found
 
 
 def _choose_prior(timely: Sequence[_Prepared]) -> float:
-    """N0 of ``PRIORS`` by which judgements are best told by those about other queries.
+    """Choose the N0 of ``PRIORS`` that predicts judgements best from those about other queries.
 
-    The least N0 wins that is not worse than the best by more than the standard error of their
-    difference: equation (16).
+    The smallest N0 that is not worse than the best by more than the standard error of their
+    difference, (16).
     """
-    asked = _told_by_others(_Packed(sorted(timely, key=_place)), PRIORS, HELD_OUT)
+    asked = _test_lessons(_Packed(sorted(timely, key=_place)), PRIORS, HELD_OUT)
     if len(asked) < 2:
         return PRIOR
     share = np.array([one.right for one in asked])
@@ -668,21 +651,21 @@ def _choose_prior(timely: Sequence[_Prepared]) -> float:
     return PRIORS[int(np.argmax(worse.mean(axis=0) <= error))]
 
 
-def _asked(pairs: _Pairs, u: Floats, prior: float) -> Floats:
-    """Equation (15)."""
+def _move(pairs: _Pairs, u: Floats, prior: float) -> Floats:
+    """Return the row to search with, (15)."""
     change = _correction(pairs, u, prior)
     return u + _kept_share(pairs, change) * change
 
 
 def _kept_share(pairs: _Pairs, change: Floats) -> float:
-    """c of equation (5)."""
+    """Return c of (15)."""
     length = float(np.linalg.norm(change))
     limit = min(REACH, JUDGEMENT_REACH * pairs.judgements)
     return 1.0 if length <= limit else limit / length
 
 
 def _correction(pairs: _Pairs, u: Floats, prior: float) -> Floats:
-    """(M - I) u, equation (14); u is one query, or the columns of a matrix."""
+    """Return (M - I) u, (14); u is one query, or the columns of a matrix."""
     alike, unlike = pairs.alike, pairs.unlike
     found = _shrunk(alike, ALIKE_PRIOR * prior + alike.n, u)
     if unlike.n:
@@ -694,7 +677,7 @@ def _correction(pairs: _Pairs, u: Floats, prior: float) -> Floats:
 
 
 def _shrunk(side: _Side, N: float, u: Floats) -> Floats:
-    """((I + X'X / N)^-1 - I) u, by whichever of X'X and XX' is smaller."""
+    """Return ((I + X'X / N)^-1 - I) u from the smaller of X'X and XX'."""
     X, square = side.X, side.square
     if not len(X):
         return np.zeros_like(u)
@@ -706,14 +689,14 @@ def _shrunk(side: _Side, N: float, u: Floats) -> Floats:
 
 
 def _shorten(differences: Rows, longest: float) -> Rows:
-    """Differences of a squared length of at most ``longest``, which neighbours have on average."""
+    """Shorten differences to a squared length of at most ``longest``."""
     squares = np.einsum("ij,ij->i", differences, differences, dtype=np.float64)
     factors = np.sqrt(np.minimum(1.0, longest / np.maximum(squares, np.finfo(float).tiny)))
     return np.asarray(differences * factors[:, None], np.float32)
 
 
 def _unit(X: Rows) -> Rows:
-    """Rows of unit length; a row of zeros stays one."""
+    """Scale rows to unit length; rows of zeros stay zero."""
     norms = np.linalg.norm(X.astype(np.float64), axis=1, keepdims=True)
     made = np.divide(X, norms, out=np.zeros(X.shape), where=norms > 0)
     return np.asarray(made, np.float32)
