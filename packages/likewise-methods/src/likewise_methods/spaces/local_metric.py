@@ -307,7 +307,7 @@ class LocalMetric:
         prior = self.used_prior()
         if not self._lessons or np.isinf(prior) or not u.any():
             return np.asarray(u, np.float32)
-        return np.asarray(_move(self._around(u), u, prior), np.float32)
+        return np.asarray(_moved_query(self._around(u), u, prior), np.float32)
 
     def ask_parts(self, row: Any, parts: Floats) -> Floats:
         """Return the contribution of each part of a query's row to the result of :meth:`ask`.
@@ -629,7 +629,7 @@ def _test_lessons(packed: _Packed, priors: Sequence[float], n: int) -> list[_Tes
         pairs = packed.around(u, without=held)
         right = []
         for prior in priors:
-            row = u if np.isinf(prior) else _move(pairs, u, prior)
+            row = u if np.isinf(prior) else _moved_query(pairs, u, prior)
             before = (liked @ row)[:, None] - (disliked @ row)[None, :]
             right.append(float(np.mean(before > 0)))
         found.append(_Tested(right, len(liked) * len(disliked)))
@@ -651,7 +651,7 @@ def _choose_prior(timely: Sequence[_Prepared]) -> float:
     return PRIORS[int(np.argmax(worse.mean(axis=0) <= error))]
 
 
-def _move(pairs: _Pairs, u: Floats, prior: float) -> Floats:
+def _moved_query(pairs: _Pairs, u: Floats, prior: float) -> Floats:
     """Return the row to search with, (15)."""
     change = _correction(pairs, u, prior)
     return u + _kept_share(pairs, change) * change
