@@ -103,4 +103,4 @@ def csr(ends: list[int], words: list[int], values: list[float]) -> tuple[Any, An
 def test_inspected_as_by_the_kernel(arrays: tuple[Any, Any, Any]) -> None:
     for peak in (20.0, 1e100, np.inf):
         expected = _csr._inspect(*arrays, 5, peak)
-        assert _csr._inspect_few(*arrays, 5, peak) == expected
+        assert _csr._inspect_numpy(*arrays, 5, peak) == expected

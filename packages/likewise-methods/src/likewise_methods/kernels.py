@@ -6,7 +6,7 @@
 
 are numba's ``njit(cache=True, nogil=True)`` with two differences:
 
-- A process that calls no kernel does not import numba, which costs 0.3 s of processor time.
+- A process that calls no kernel does not import numba, which costs 0.6 s of processor time.
 - Cached code is compiled again when a helper or constant of *another* file changes, not only when
   the kernel's own file does (``_kernel_cache``).  Where the cache cannot be written, kernels are
   compiled in every process.

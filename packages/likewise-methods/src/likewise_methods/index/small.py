@@ -1,6 +1,6 @@
 """A small inverted index in NumPy, with the same results as ``InvertedIndex`` to the bit.
 
-Loading numba takes 0.3 s of processor time, and compiling its kernels on a new machine ten seconds
+Loading numba takes 0.6 s of processor time, and compiling its kernels on a new machine ten seconds
 or more.  A small or new collection is searched and taught without them.
 """
 

@@ -1,7 +1,7 @@
 """The SOLIS updates in NumPy, equal to the kernels to the bit.
 
 The readable definition of the kernels in ``solis_kernels``, and the faster way for few triplets:
-loading numba takes 0.3 s of processor time, and compiling the kernels on a new machine half a
+loading numba takes 0.6 s of processor time, and compiling the kernels on a new machine half a
 minute. Each round updates all words of its z at once; only the two sums of the margin depend on the
 order of words, so they are cumulative.
 """
