@@ -17,7 +17,7 @@ from likewise.catalog.segments import apply_idf, open_idf
 from likewise.catalog.store import Store
 from likewise.spaces.base import Space
 from likewise_methods.coding import BagOfWords
-from likewise_methods.index import EMPTY_INDEX, SmallIndex, InvertedIndex
+from likewise_methods.index import EMPTY_INDEX, InvertedIndex, SmallIndex
 from likewise_methods.kernels import prefer_numpy
 
 Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
