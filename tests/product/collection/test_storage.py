@@ -240,10 +240,11 @@ def test_pictures_that_taught_the_words_are_described_once(
 def test_searchable_while_adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first stretch there are words, and a reader finds pictures with them."""
     from likewise.ingest import add as adding
+    from likewise.ingest import growth
 
     monkeypatch.setattr(visual_words, "FIRST_WORDS_AT", 10)
     monkeypatch.setattr(adding, "_BATCH", 4)
-    monkeypatch.setattr(adding, "_STRETCH", 1)
+    monkeypatch.setattr(growth, "_STRETCH", 1)
     paths = write_pictures(tmp_path / "p")
     seen: list[int] = []
     with (

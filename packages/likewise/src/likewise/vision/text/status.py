@@ -77,9 +77,9 @@ def for_this_python(command: str) -> str:
     Installed as a tool of its own (pipx, uvx), Likewise has another Python than a shell's ``pip``,
     which would install into another place.
     """
-    beside = Path(sys.executable).parent
+    folder = Path(sys.executable).parent
     found = shutil.which("pip")
-    if found is not None and Path(found).parent == beside:
+    if found is not None and Path(found).parent == folder:
         return command
     here = sys.executable
     quoted = subprocess.list2cmdline([here]) if os.name == "nt" else shlex.quote(here)
