@@ -54,7 +54,7 @@ def test_a_key_from_the_settings_to_its_end(chrome: Browser, scenes_server: Serv
     ada.goto("/?view=library")
     ada.get_by_label("Or sign in with a key:").fill("not a key")
     ada.get_by_role("button", name="Sign in").click()
-    ada.get_by_text("This key opens nothing here").wait_for()
+    ada.get_by_text("This key does not work").wait_for()
     if axe_script() is not None:
         assert violations(ada) == []
     ada.get_by_label("Or sign in with a key:").fill(secret)
@@ -100,9 +100,9 @@ def test_history_names_a_key_and_takes_it_back(chrome: Browser, scenes_server: S
     owner.get_by_role("button", name="Keys for other people").click()
     owner.get_by_role("button", name="Undo the judgements of Grace").click()
     owner.locator("dialog.confirm").get_by_role("button", name="Undo judgements").click()
-    owner.get_by_text("Took back 1 judgement and 0 changes of tags by Grace.").wait_for()
+    owner.get_by_text("Undid 1 judgement and 0 tag changes by Grace.").wait_for()
     owner.goto("/?view=learned")
     owner.locator(".log li.off", has_text="by Grace").wait_for()
-    owner.get_by_text("Took back 1 judgement of Grace").wait_for()
+    owner.get_by_text("Undid 1 judgement of Grace").wait_for()
     owner.context.close()
     assert wrong == []
