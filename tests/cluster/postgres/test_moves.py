@@ -192,7 +192,7 @@ def test_who_had_the_file_open_writes_no_more(server: Server, root: Path) -> Non
             old.tag(1, "lost")
     with Collection.open(root) as old:
         Collection.move(root, "sqlite")
-        with pytest.raises(CollectionError, match="moved away meanwhile"):
+        with pytest.raises(CollectionError, match="was moved meanwhile"):
             old.tag(1, "lost")
     with Collection.open(root) as col:
         assert "lost" not in col.tags.of(1)
