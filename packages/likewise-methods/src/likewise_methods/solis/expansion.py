@@ -135,6 +135,26 @@ def own_share(
 
     ``query * factor`` is the query's part of ``expanded``, and the rest comes from the pictures.
 
+    Parameters
+    ----------
+    query, liked, disliked : array or sparse matrix
+        As given to :func:`expand`.
+    expanded : array or CSR array
+        Its result.
+    rule : QueryRule, optional
+        The constants.
+
+    Returns
+    -------
+    array of float64
+        One factor per column, or one for all.
+
+    See Also
+    --------
+    expand : the query after judgements.
+
+    Examples
+    --------
     >>> query, other = np.array([1.0, 0.0]), np.array([[0.0, 1.0]])
     >>> expanded = expand(query, other, other[:0])
     >>> print((query * own_share(query, other, other[:0], expanded)).round(2))

@@ -130,6 +130,32 @@ def lesson(
     ``MARGIN``.  Such triplets get ``margin`` times the query as anchor and ``1 / margin`` as
     weight, which equals a hinge with margin 1 and keeps the gradient.
 
+    Parameters
+    ----------
+    X : sparse matrix of shape (n, words)
+        Rows of query, liked pictures and negatives.
+    triplets : int array of shape (m, 3)
+        From :func:`judgement_triplets`.
+    weight : float, default=1.0
+        Sample weight of the triplets.
+    margin : float, default=0.3
+        Margin of the learner.
+
+    Returns
+    -------
+    rows : sparse matrix
+        X, and the scaled query if needed.
+    triplets : int array of shape (m, 3)
+        Rows of it.
+    weights : array of shape (m,)
+        Sample weights.
+
+    See Also
+    --------
+    profile_learner : learns from them.
+
+    Examples
+    --------
     >>> X = sp.csr_array(np.array([[0.8, 0.6], [0.0, 1.0]]))
     >>> rows, triplets, weights = lesson(X, judgement_triplets(0, 1, seed=0), margin=0.5)
     >>> rows.toarray().tolist(), triplets.tolist(), weights.tolist()
@@ -151,6 +177,22 @@ def within_reach(weights: Floats, judgement: Floats, session: Floats) -> Floats:
     ``judgement`` and ``session`` are the weights of the same words before the judgement and before
     its session.  Offsets (weights minus 1) work too: only differences matter.
 
+    Parameters
+    ----------
+    weights, judgement, session : array of shape (words,)
+        Weights now, before the judgement, and before its session.
+
+    Returns
+    -------
+    array of shape (words,)
+        The clipped weights.
+
+    See Also
+    --------
+    profile_learner : learns the weights.
+
+    Examples
+    --------
     >>> within_reach(np.array([0.9, -0.2, 2.4]), np.array([0, 0, 1.8]), np.zeros(3)).tolist()
     [0.5, -0.2, 2.0]
     """

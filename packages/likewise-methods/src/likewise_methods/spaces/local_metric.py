@@ -128,6 +128,10 @@ class Agreement(NamedTuple):
     ``learned`` is the share of a judgement's (liked, disliked) pairs in the right order, ``plain``
     the share without learning, both averaged over judgements; ``comparisons`` is the number of
     pairs.
+
+    See Also
+    --------
+    LocalMetric : measures it.
     """
 
     learned: float
