@@ -86,7 +86,9 @@ def test_nothing_that_was_clicked_is_shown_as_found(out: Path) -> None:
     assert "blue" not in text
     assert 'style="border-color:var(--accent)"></span>the query' in text
     if result.gained:
-        assert text.index("It learns what you mean") < text.index("Queries nobody judged get")
+        assert text.index("It learns what you mean") < text.index(
+            "Queries that were not judged get"
+        )
 
 
 def test_every_theme_is_of_photographs_that_are_there() -> None:

@@ -267,14 +267,14 @@ def report_(
         )
     rows = [
         (
-            one.person or "(nobody named)", f"{one.comparisons:,}", _share(one.agreement),
+            one.person or "(no name)", f"{one.comparisons:,}", _share(one.agreement),
             f"{one.repeated:,}", _share(one.agreement_repeated),
         )
         for one in found.annotators
     ]  # fmt: skip
     echo_table(("by", "comparisons", "agreement", "repeated", "as others"), rows, right=" rrrr")
     for pair in found.between:
-        one, other = pair.one or "(nobody named)", pair.other or "(nobody named)"
+        one, other = pair.one or "(no name)", pair.other or "(no name)"
         asked = plural(pair.questions, "question")
         print_line(f"{one} and {other}: {asked}, {pair.agreement:.1%} answered the same")
 

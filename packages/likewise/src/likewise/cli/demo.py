@@ -148,17 +148,17 @@ def _print_demo(result: DemoResult, spent: float) -> None:
 
 
 def _print_lesson(result: DemoResult) -> None:
-    """What clicks did for queries nobody judged."""
+    """Print what clicks did for queries that were not judged."""
     lesson = result.lesson
     if lesson is None:
         return
     n, clicks = plural(len(lesson.judged), "judgement"), plural(lesson.clicks, "click")
     print_line(f"Then {n} ({clicks}) on what belongs together, one a photograph of these themes.")
-    print_line("mAP of the queries nobody judged:")
+    print_line("mAP of the queries that were not judged:")
     gains = [(f"  {name}", lesson.gain([name])) for name in lesson.groups]
     gains += [
         ("all of these themes", lesson.gain()),
-        ("  only pictures nobody clicked", lesson.unseen),
+        ("  only pictures never clicked", lesson.unseen),
         ("photographs of no theme", lesson.elsewhere),
     ]
     echo_table(

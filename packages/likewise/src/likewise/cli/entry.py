@@ -47,7 +47,7 @@ def main() -> None:
             report_stopped("likewise: stopped")
         raise
     finally:
-        # A server is ended by Ctrl-C, and whoever runs it (uvx) may pass the key on once more.
+        # A server is ended by Ctrl-C, and a launcher (uvx) may send the signal once more.
         _ended = time.monotonic()
 
 

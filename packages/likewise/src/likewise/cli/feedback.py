@@ -319,7 +319,7 @@ def learned(
     """Show what a profile has learned: words or directions, moved pictures, versions."""
     with stoppable("nothing was changed"), open_collection(collection) as col:
         with progress_bar() as report:
-            # Without a page or data nobody sees examples, and to find them takes a while.
+            # Only pages and data show examples, and finding them takes a while.
             n = examples if html is not None or json_ else 0
             found = col.profiles.report(profile, top=top, examples=n, report=report)
         place = col.root.name

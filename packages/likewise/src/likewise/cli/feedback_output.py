@@ -96,7 +96,7 @@ def summarize_profile(found: LearnedReport) -> list[str]:
 
 
 def describe_agreement(figures: Figures) -> str:
-    """How often a profile was right, and in which sense, beside no learning at all."""
+    """Describe how often a profile was right, compared with no learning."""
     right, plain = figures.agreement or 0.0, figures.agreement_plain or 0.0
     if figures.interval is None or figures.gain is None:
         return (
@@ -208,7 +208,7 @@ def offer_sparse(figures: Figures) -> None:
 
 
 def settle(col: Collection, profile: str) -> None:
-    """Wait until all that stands is learned, telling how far it is: nobody else would learn it."""
+    """Wait until all judgements are learned, with a progress bar."""
     if col.profiles.behind(profile):
         with progress_bar() as report:
             col.profiles.settle(profile, report=report)

@@ -29,7 +29,7 @@ USUAL = Path("photos.lw")
 SUFFIX = ".lw"
 VARIABLE = "LIKEWISE_COLLECTION"
 NAMED = "named"
-"""How it was found where somebody named it on the command line."""
+"""How it was found where the command line names it."""
 _LAST = "last-collection.json"
 
 

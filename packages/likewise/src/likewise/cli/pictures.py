@@ -69,7 +69,7 @@ def add(
 ) -> None:
     """Add pictures and folders of pictures; creates the collection if there is none.
 
-    Pictures are only read, never changed.  Keywords inside them (XMP, IPTC) and in sidecars beside
+    Pictures are only read, never changed.  Keywords inside them (XMP, IPTC) and in sidecars next to
     them become tags.  Files that cannot be used are listed with the reason.  A run that was stopped
     continues where it left off.
     """
@@ -79,7 +79,7 @@ def add(
     if workers is None and scheduler is None:
         _prestart_workers(collection, paths)
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
-        # What was imported stays: nobody need look through it for what can be freed.
+        # Imported objects stay: no need to look for garbage among them.
         gc.freeze()
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             result = col.add(*paths, metadata=metadata or None, workers=who, report=report)

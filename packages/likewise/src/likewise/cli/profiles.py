@@ -42,7 +42,7 @@ def list_profiles(collection: Where = DEFAULT, json_: Json = False) -> None:
         "profile", "in use", "ranks by", "judgements", "accuracy", "without", "changed", "zero",
         "note",
     )  # fmt: skip
-    # Where every profile was made by somebody there is nothing to remark.
+    # Only profiles of answers have a note.
     shown = len(heads) if any(one["answers"] for one in found) else -1
     echo_table(heads[:shown], [row[:shown] for row in rows], right="   rrrrr")
 
@@ -239,7 +239,7 @@ def _accuracy(one: dict[str, Any]) -> tuple[str, str]:
 
 
 def _holds(answers: dict[str, str | None] | None) -> str:
-    """Of a profile that nobody made: what it is there for."""
+    """Describe a profile that only holds answers."""
     if answers is None:
         return ""
     whose = f"from {answers['person']}" if answers["person"] else "of yours"

@@ -62,7 +62,7 @@ def open_(
             "-C",
             "--collection",
             metavar="PATH",
-            help="Default: one that has DIR already, else DIR.lw beside DIR.",
+            help="Default: one that has DIR already, else DIR.lw next to DIR.",
         ),
     ] = None,
     host: Host = "127.0.0.1",
@@ -88,8 +88,8 @@ def open_(
         known = is_collection(root)
         if collection is None:
             beside = root == folder.with_name(f"{folder.name}{SUFFIX}")
-            how = "beside the folder" if beside else "it has this folder already"
-            report_found(Found(root, how if known else "new, beside the folder"))
+            how = "next to the folder" if beside else "it has this folder already"
+            report_found(Found(root, how if known else "new, next to the folder"))
         made, is_new = open_or_create(root)
         with made:
             if is_new:

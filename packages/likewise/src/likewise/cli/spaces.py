@@ -361,7 +361,7 @@ def _matrix(path: Path) -> Any:
     import numpy as np
 
     try:
-        # Never pickled objects: loading those would run code of whoever wrote the file.
+        # Never pickled objects: loading those could run code from the file.
         _check_header(path)
         loaded = np.load(path, allow_pickle=False)
     except OSError as error:

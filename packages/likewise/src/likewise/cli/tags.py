@@ -108,7 +108,7 @@ def from_folders(
 
 @tags.command()
 def read(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """Read the keywords inside and beside all pictures again (XMP, IPTC, sidecars).
+    """Read the keywords inside and next to all pictures again (XMP, IPTC, sidecars).
 
     'add' and 'sync' do that for new pictures and changed sidecars; use this for pictures added
     by an older version of Likewise.

@@ -43,7 +43,7 @@ MAX_SIGN_IN = 4096
 OPEN_PATHS = frozenset({"/favicon.ico"})
 """What a browser asks for on its own account, before and without a cookie: an empty answer."""
 OPEN_PARTS = frozenset(f"/page/{name}" for name in entrance.PARTS)
-"""Parts of the page that whoever is not let in sees: the same in every installation."""
+"""Parts of the page that need no sign-in: the same in every installation."""
 
 FOR_GUESTS = re.compile(
     r"/|/page/.*|/api/me|/api/compare/(?:questions|answers|undo)"
@@ -270,7 +270,7 @@ class Guard:
         await _BodyLimit(self._app, limit)(scope, receive, send)
 
     async def _caller(self, headers: dict[str, str]) -> Caller | None:
-        """The owner, or somebody with a named key."""
+        """The owner, or a person with a named key."""
         if self._access.knows(headers):
             return OWNER
         if _bearer(headers) is None and self._access.session_of(headers) is None:
@@ -284,7 +284,7 @@ class Guard:
     async def _serve(
         self, caller: Caller, scope: Scope, headers: dict[str, str], receive: Receive, send: Send
     ) -> None:
-        """A request of somebody who is let in, as far as their role goes."""
+        """Check the role of a signed-in caller."""
         least = least_role(scope["method"], scope["path"])
         if not caller.may(least):
             message = (

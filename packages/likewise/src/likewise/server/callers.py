@@ -1,4 +1,4 @@
-"""Who asks: the owner, or somebody with a named key; and what a route may ask of them."""
+"""The caller of a request: the owner or a named key, and what each may do."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _KEY = """<form id="sign-in" hidden>
 maxlength="200" required spellcheck="false"><button class="main">Sign in</button></p>
 <p id="said" role="alert" class="bad" data-away="Likewise does not respond."></p>
 </form>"""
-_GUESTS = """<p class="soft">If somebody sent you a link to answer questions, open that link again;
+_GUESTS = """<p class="soft">If you got a link to answer questions, open that link again;
 if it no longer works, ask them for a new one.</p>"""
 
 

@@ -31,12 +31,12 @@ _POLL = 0.5
 _POLL_WHEN_TOLD = 5.0
 """Seconds after which it is looked at the revision, where the catalog tells of changes or not."""
 _LOOK = ""
-"""The event that is told nobody: it is time to look at the revision."""
+"""An internal event: it is time to check the revision."""
 _PROGRESS_EVERY = 0.1
 
 
 class JobStopped(BaseException):
-    """Somebody stops a job, or the server ends: it stops where it is, with what it committed."""
+    """Raised in a job that is stopped; what it committed stays."""
 
 
 class Events:
@@ -50,7 +50,7 @@ class Events:
         """Whether :meth:`look` is called after every change."""
 
     def look(self) -> None:
-        """Somebody changed the collection; from any thread."""
+        """Note that the collection changed; from any thread."""
         self.tell(_LOOK, None)
 
     def tell(self, name: str, data: Any) -> None:
@@ -168,7 +168,7 @@ class Work:
                 "total": progress.total, "problems": progress.problems,
                 "rate": progress.rate, "left": progress.seconds_left, "note": progress.note,
             }  # fmt: skip
-            # For who joins later; whoever listens is told every so often.
+            # For clients that join later; others get it at intervals.
             self._progress = said
             now = time.monotonic()
             ends = progress.total and progress.done == progress.total
@@ -194,7 +194,7 @@ class Work:
         finally:
             collection.close()
         ended = {"job": number, "what": self.what, "seconds": round(time.monotonic() - start, 2)}
-        # Whoever hears of the end may begin the next one at once.
+        # A client that sees the end may start the next job at once.
         with self._lock:
             self._busy = False
         self._events.tell(name, ended | said)

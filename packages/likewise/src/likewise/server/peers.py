@@ -25,7 +25,7 @@ def asks_another_user(client: Any, server: Any) -> bool:
 
 
 def user_of(client: Any, server: Any) -> int | None:
-    """The user whose program holds the other end of a connection; None where nobody can tell.
+    """The user whose program holds the other end of a connection; None if it is unknown.
 
     ``client`` and ``server`` are (address, port) as the server sees them.
     """

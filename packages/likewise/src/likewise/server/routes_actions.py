@@ -156,7 +156,7 @@ def suggested(
     offset: Annotated[int, Query(ge=0, le=1 << 40, description="Pictures to pass over.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="Pictures, at most.")] = 200,
 ) -> SuggestedOut:
-    """Pictures for which a tag is suggested, and of which nobody said anything yet."""
+    """Pictures with a suggested tag that was not accepted or rejected yet."""
     found = service.collection.tags.suggested_for(tag)
     page = found[offset:][:limit]
     shown = service.pictures_out(page)

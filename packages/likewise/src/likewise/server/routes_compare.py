@@ -156,7 +156,7 @@ class SharesOut(BaseModel):
 
 
 class Agreement:
-    """How far comparisons agree, measured beside the requests: an answer must not wait."""
+    """Measure how far comparisons agree, in the background."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -228,7 +228,7 @@ Agreeing = Annotated[Agreement, Depends(_agreement_of)]
 
 @router.get("/me")
 def me(guest: Guest, caller: Calling) -> MeOut:
-    """Who asks: the owner, somebody with a named key, or a guest who may answer questions."""
+    """The caller: the owner, a person with a named key, or a guest who may answer questions."""
     if guest is not None:
         return MeOut(guest=True, name=guest.name, role="guest")
     return MeOut.model_validate({"guest": False, "name": caller.name, "role": caller.role})
@@ -292,7 +292,7 @@ def undo(
     """Take an answer back; who does not manage, their own."""
     profile, person = _profile(guest, said.profile), guest or caller.key
     col = service.collection
-    # Whoever manages may take back everybody's.
+    # Managers may undo everyone's.
     whose = None if guest is None and caller.manages else person
     own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one, whose)}
     if said.number not in own:
@@ -377,7 +377,7 @@ def shares(service: Serving) -> SharesOut:
 
 @router.post("/compare/shares", status_code=201)
 def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
-    """A link with which somebody can answer questions, and do nothing else."""
+    """A link that only allows a person to answer questions."""
     if request.app.state.access.key is None:
         raise CollectionError("a server without a key cannot recognise guests; start it with a key")
     token = service.collection.shares.create(said.name, said.profile)

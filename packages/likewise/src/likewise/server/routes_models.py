@@ -47,7 +47,7 @@ class LearnIn(Strict):
     space: Name | None = None
     profile: Name = "default"
     labels: Literal["folders", "tags"] | None = Field(
-        None, description="For a map nobody compared anything for: what makes comparisons."
+        None, description="For a map without comparisons: what makes them."
     )
 
 
