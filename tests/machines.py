@@ -44,7 +44,7 @@ these rooms or not at all, and start processes by the dozen."""
 
 MORE = (
     "tests/product/collection/test_backfills.py",
-    "tests/product/collection/test_classifying.py",
+    "tests/lab/test_classifier.py",
     "tests/product/collection/test_collection.py",
     "tests/product/collection/test_comparing.py",
     "tests/product/collection/test_deep.py",

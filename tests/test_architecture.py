@@ -19,6 +19,7 @@ SOURCES = {
     "likewise_cuda": ROOT / "packages/likewise-cuda/src/likewise_cuda",
     "likewise": ROOT / "packages/likewise/src/likewise",
     "likewise_cluster": ROOT / "packages/likewise-cluster/src/likewise_cluster",
+    "likewise_lab": ROOT / "packages/likewise-lab/src/likewise_lab",
 }
 FILES = {name: sorted(root.rglob("*.py")) for name, root in SOURCES.items()}
 ALL_FILES = [(name, path) for name, paths in FILES.items() for path in paths]
@@ -43,8 +44,6 @@ PRODUCT = [
     {"__main__"},
     {"cli"},
     {"server"},
-    {"demo"},
-    {"evaluation"},
     {"collection"},
     {"tags"},
     {"ingest"},
@@ -70,6 +69,7 @@ MAY_IMPORT = {
     "likewise_cuda": {"likewise_methods"},
     "likewise": {"likewise_methods"},
     "likewise_cluster": {"likewise_methods", "likewise"},
+    "likewise_lab": {"likewise_methods", "likewise"},
 }
 HEAVY = ("numba", "faiss", "cv2", "sklearn", "scipy", "fastapi", "skimage", "PIL", "numpy")
 
@@ -218,7 +218,7 @@ def test_each_dangerous_library_has_one_place(
 
 # Saving a thumbnail or a view needs Pillow too; nothing else may even import it.
 WRITERS = {
-    "likewise/images/decode.py", "likewise/evaluation/planted.py", "likewise/cli/pages.py",
+    "likewise/images/decode.py", "likewise_lab/evaluation/planted.py", "likewise/cli/pages.py",
     "likewise/cli/search_page.py", "likewise_methods/ordinal/cross_validation.py",
 }  # fmt: skip
 
@@ -308,6 +308,6 @@ def test_version_is_the_packages() -> None:
     from importlib.metadata import version
 
     assert likewise.__version__ == version("likewise")
-    for name in ("likewise_methods", "likewise_cluster", "likewise_cuda"):
+    for name in ("likewise_methods", "likewise_cluster", "likewise_cuda", "likewise_lab"):
         own = importlib.import_module(f"{name}._version").__version__
         assert own == version(name.replace("_", "-")) == likewise.__version__

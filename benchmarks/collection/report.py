@@ -80,7 +80,7 @@ def pictures(count: int, seed: int) -> dict[str, list[Path]]:
             chosen = rng.choice(len(paths), min(count, len(paths)), replace=False)
             found[name] = [paths[i] for i in sorted(chosen)]
     if not found:
-        from likewise.evaluation.planted import write_planted
+        from likewise_lab.evaluation.planted import write_planted
 
         folder = harness.cache_dir() / "planted-views"
         found["planted views"] = list(write_planted(folder).paths.values())[:count]

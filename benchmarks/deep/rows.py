@@ -24,7 +24,6 @@ from benchmarks.readers.records import data_root
 from benchmarks.readers.tasks import read_task
 from likewise.catalog.segments import SPARSE
 from likewise.errors import InvalidInput
-from likewise.evaluation.retrieval import Task
 from likewise.images.decode import Picture, decode
 from likewise.spaces.base import DECODE_SIDE, Space, decode_size
 from likewise.spaces.deep_words import PROJECTION_PICTURES
@@ -32,6 +31,7 @@ from likewise.spaces.registry import find_kind, new_space
 from likewise.spaces.visual_words import VisualWords, WordAssigner
 from likewise.vision.deep.projection import Projection
 from likewise.vision.local import SIFT
+from likewise_lab.evaluation.retrieval import Task
 from likewise_methods.coding.bow import BagOfWords, Weighting
 from likewise_methods.coding.vocabulary import Vocabulary
 from likewise_methods.evaluation.protocols import leave_one_out

@@ -21,10 +21,10 @@ from benchmarks.features import decoding
 from benchmarks.readers.corel import read_corel1k
 from benchmarks.readers.folders import read_folders
 from benchmarks.readers.records import data_root
-from likewise.evaluation.planted import planted_views
 from likewise.images.decode import decode
 from likewise.vision.holistic import Holistic, colour_moments, edge_histogram, wavelet_texture
 from likewise.vision.local import SIFT, DenseSIFT
+from likewise_lab.evaluation.planted import planted_views
 from likewise_methods.evaluation.datasets import RetrievalQuery
 from likewise_methods.evaluation.protocols import evaluate, leave_one_out
 

@@ -24,7 +24,7 @@ import numpy as np
 import likewise
 from benchmarks import harness
 from likewise.collection.collection import Collection
-from likewise.evaluation.planted import scenes, write_planted
+from likewise_lab.evaluation.planted import scenes, write_planted
 
 SIZES = (1_000, 200)
 YOUNG = 200

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks import harness
 from benchmarks.deep.rows import DATASETS, labels_of, pictures, task_of
-from likewise.evaluation.retrieval import Task
 from likewise.vision.local import DenseSIFT, root_sift
+from likewise_lab.evaluation.retrieval import Task
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 
 Floats = NDArray[np.float32]

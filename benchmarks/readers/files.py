@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from likewise.errors import DatasetError
-from likewise.evaluation.folders import files_below as files_below
-from likewise.evaluation.folders import is_hidden as is_hidden
-from likewise.evaluation.folders import is_picture as is_picture
+from likewise_lab.evaluation.folders import files_below as files_below
+from likewise_lab.evaluation.folders import is_hidden as is_hidden
+from likewise_lab.evaluation.folders import is_picture as is_picture
 
 
 def need_folder(path: str | os.PathLike[str], layout: str) -> Path:

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.readers.archive import Archive, list_pictures
 from likewise.errors import DatasetError
-from likewise.evaluation.folders import LAYOUT, labelled_files
-from likewise.evaluation.folders import read_folders as read_unpacked
+from likewise_lab.evaluation.folders import LAYOUT, labelled_files
+from likewise_lab.evaluation.folders import read_folders as read_unpacked
 from likewise_methods.evaluation import LabelledImages
 
 

@@ -9,8 +9,8 @@ from benchmarks.readers.corel import read_corel1k
 from benchmarks.readers.holidays import read_holidays
 from benchmarks.readers.oxford import read_oxford
 from likewise.errors import DatasetError
-from likewise.evaluation import retrieval
-from likewise.evaluation.retrieval import Task, class_task
+from likewise_lab.evaluation import retrieval
+from likewise_lab.evaluation.retrieval import Task, class_task
 from likewise_methods.evaluation import positives_in_turn
 
 

@@ -21,9 +21,9 @@ from benchmarks.readers.corel import read_corel1k
 from benchmarks.readers.oxford import read_oxford
 from benchmarks.readers.records import data_root
 from benchmarks.vocabulary.report import descriptors
-from likewise.evaluation.planted import planted_views
 from likewise.images.decode import decode
 from likewise.vision.local import SIFT
+from likewise_lab.evaluation.planted import planted_views
 from likewise_methods.coding.bow import BagOfWords, count
 from likewise_methods.coding.vocabulary import Vocabulary
 from likewise_methods.evaluation.protocols import positives_in_turn

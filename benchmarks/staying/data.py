@@ -19,9 +19,9 @@ from benchmarks import harness
 from benchmarks.deep.rows import labels_of, pictures, space_rows
 from benchmarks.siso.features import cifar_rows, why_not
 from likewise.errors import DatasetError
-from likewise.evaluation.retrieval import Task, planted_task
 from likewise.vision.deep.network import is_installed
 from likewise.vision.deep.recipes import KEEP, DeepDense, strongest
+from likewise_lab.evaluation.retrieval import Task, planted_task
 from likewise_methods.neighbours.container import DamagedFile, open_arrays, save_arrays
 from likewise_methods.spaces.fitted import FittedSpace, prepare, unit
 

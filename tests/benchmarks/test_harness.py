@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks import harness
 from benchmarks.features import report as features
-from likewise.evaluation.planted import scenes
 from likewise.vision.holistic import colour_moments, edge_histogram, wavelet_texture
 from likewise.vision.local import SIFT, DenseSIFT
+from likewise_lab.evaluation.planted import scenes
 
 
 def test_report_writes_markdown_and_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

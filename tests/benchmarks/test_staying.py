@@ -28,7 +28,7 @@ from benchmarks.staying.protocol import (
     precision,
     precisions,
 )
-from likewise.evaluation.retrieval import Task
+from likewise_lab.evaluation.retrieval import Task
 from likewise_methods.evaluation.datasets import RetrievalQuery
 from likewise_methods.solis.judging import RANDOM_WEIGHT
 from likewise_methods.spaces import local_metric

@@ -32,7 +32,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 from tools.release.readme import five_minutes, installing  # noqa: E402
 
-DISTRIBUTIONS = ("likewise-methods", "likewise", "likewise-cluster", "likewise-cuda")
+DISTRIBUTIONS = (
+    "likewise-methods", "likewise", "likewise-cluster", "likewise-cuda", "likewise-lab",
+)  # fmt: skip
 METHODS_NEED = {"numpy", "scipy", "scikit-learn", "numba", "faiss-cpu"}
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = ("linux", "macos", "windows")

@@ -35,7 +35,7 @@ def few_views(folder: Path) -> list[Path]:
     """Two views of each of six scenes, as files."""
     from PIL import Image
 
-    from likewise.evaluation.planted import planted_views
+    from likewise_lab.evaluation.planted import planted_views
 
     folder.mkdir(parents=True, exist_ok=True)
     paths = []

@@ -83,8 +83,8 @@ OLD_NAMES = {
     "undo": "models undo", "verify": "admin verify",
 }  # fmt: skip
 """Names of the last release, and what they are called now."""
-PLUGINS = {"engine", "move", "push"}
-"""Those of commands that the package likewise-cluster adds."""
+PLUGINS = {"classify", "engine", "move", "push"}
+"""Those of commands that likewise-cluster and likewise-lab add."""
 
 
 def test_old_names_work_and_are_hidden() -> None:

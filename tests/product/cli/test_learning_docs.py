@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from likewise.cli.app import app
 from likewise.collection.collection import Collection
-from likewise.evaluation.planted import planted_views
+from likewise_lab.evaluation.planted import planted_views
 from likewise_methods.solis import judging
 from likewise_methods.spaces import local_metric
 from tests.product.collection.pictures import write

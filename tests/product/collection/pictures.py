@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from likewise.evaluation.planted import KINDS, scenes
+from likewise_lab.evaluation.planted import KINDS, scenes
 
 SIDE = 220
 SCENES = ("astronaut", "chelsea", "china", "coffee", "coins", "flower", "motorcycle_left", "rocket")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from likewise.collection.collection import Collection
-from likewise.evaluation.planted import planted_views
+from likewise_lab.evaluation.planted import planted_views
 from tests.product.server import browser as driving
 from tests.product.server.browser import Served, settle, visit
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import InvalidInput
-from likewise.evaluation.planted import planted_views, scenes
 from likewise.images.decode import decode
 from likewise.vision.local import SIFT, DenseSIFT, LocalFeatures, root_sift
+from likewise_lab.evaluation.planted import planted_views, scenes
 from tests.product.corpus import noisy, saved
 
 

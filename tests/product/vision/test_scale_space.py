@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 import pytest
 
-from likewise.evaluation.planted import scenes
 from likewise.vision import _sift_kernels as kernels
 from likewise.vision import scale_space
 from likewise.vision.local import SIFT
+from likewise_lab.evaluation.planted import scenes
 
 
 @pytest.fixture(scope="module")

@@ -62,6 +62,7 @@ _OURS = {
         ENGINES: {SYNC},
         COMMANDS: {"admin.push", "admin.engine", "admin.move", "--against"},
     },
+    "likewise-lab": {COMMANDS: {"demo", "evaluate.dataset", "models.classify"}},
 }
 """What packages of this repository provide, to name the one that is not installed."""
 
@@ -115,6 +116,12 @@ def package_of(point: EntryPoint) -> str:
     return point.value.partition(":")[0] if point.dist is None else point.dist.name
 
 
+def package_for(group: str, name: str) -> str | None:
+    """Return the package of this repository that provides a plug-in, as pip installs it."""
+    ours = (package for package, names in _OURS.items() if name in names.get(group, ()))
+    return next(ours, None)
+
+
 def find(group: str, name: str) -> EntryPoint:
     """Return the entry point of a plug-in without importing it.
 
@@ -123,8 +130,7 @@ def find(group: str, name: str) -> EntryPoint:
     """
     found = points_of(group).get(name, ())
     if not found:
-        ours = (package for package, names in _OURS.items() if name in names.get(group, ()))
-        raise PluginMissing(name, next(ours, None), points_of(group))
+        raise PluginMissing(name, package_for(group, name), points_of(group))
     if len(found) > 1:
         packages = ", ".join(map(package_of, found))
         raise PluginBroken(f"several packages provide {name!r}: {packages}; uninstall all but one")

@@ -24,11 +24,8 @@ from typer.models import CommandInfo
 
 from likewise.cli import (
     actions,
-    classify,
     compare,
-    demo,
     describers,
-    evaluate,
     export,
     feedback,
     keys,
@@ -49,7 +46,7 @@ from likewise.cli.output import print_line, printable
 from likewise.cli.plain_values import read_plain_values
 from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
-from likewise.plugins import COMMANDS, PluginError, load, points_of
+from likewise.plugins import COMMANDS, PluginError, load, package_for, points_of
 from likewise_methods.kernels import call_before_compile
 
 SINGLE_THREADED = {
@@ -67,6 +64,7 @@ class _EvaluateGroup(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] != "--help":
+            _refuse_missing("evaluate.dataset")
             args = ["dataset", *args]
         return super().parse_args(ctx, args)
 
@@ -107,11 +105,10 @@ _models = _extend(
 _models.add_typer(profiles.profile, name="profile")
 _models.add_typer(spaces.similarity, name="similarity")
 _models.add_typer(compare.comparisons, name="comparisons")
-_models.add_typer(classify.classify, name="classify")
 
 _evaluate = _group(
     "Measure search, show what was learned, and check files.",
-    evaluate.dataset, feedback.learned, pictures.check, cls=_EvaluateGroup,
+    feedback.learned, pictures.check, cls=_EvaluateGroup,
 )  # fmt: skip
 _evaluate.command("comparisons")(compare.report_)
 
@@ -130,11 +127,10 @@ for _name, _typer in {
 }.items():  # fmt: skip
     app.add_typer(_typer, name=_name, rich_help_panel="More")
 app.command(rich_help_panel="More")(serve.serve)
-app.command(rich_help_panel="More")(demo.demo)
 
 _OLD_NAMES: dict[str, Callable[..., Any] | typer.Typer] = {
     "accept": tag_pictures.accept, "actions": actions.actions, "album": library.album,
-    "backup": maintenance.backup, "check": pictures.check, "classify": classify.classify,
+    "backup": maintenance.backup, "check": pictures.check,
     "compact": feedback.compact, "compare": compare.compare, "comparisons": compare.comparisons,
     "favourite": library.favourite, "hide": library.hide,
     "judge": feedback.teach, "keys": keys.keys, "learn": feedback.learn,
@@ -147,7 +143,10 @@ _OLD_NAMES: dict[str, Callable[..., Any] | typer.Typer] = {
     "verify": maintenance.verify,
 }  # fmt: skip
 """Names of the last release, hidden and kept for one more."""
-_OLD_PLUGINS = {"engine": "admin.engine", "move": "admin.move", "push": "admin.push"}
+_OLD_PLUGINS = {
+    "classify": "models.classify", "engine": "admin.engine", "move": "admin.move",
+    "push": "admin.push",
+}  # fmt: skip
 """The same of commands that plug-ins provide."""
 for _name, _old in _OLD_NAMES.items():
     if isinstance(_old, typer.Typer):
@@ -205,10 +204,9 @@ def _app_for(arguments: list[str]) -> typer.Typer:
     if arguments in ([], ["--help"]):
         return _list_of_commands()
     wanted = arguments[0] if arguments else ""
-    ours = _OLD_PLUGINS.get(wanted, ".".join(arguments[:2]))
-    if ours in _OLD_PLUGINS.values():
-        load(COMMANDS, ours)  # or an error that names the package to install
     commands = [one for one in app.registered_commands if _name_of(one) == wanted]
+    if not commands:
+        _refuse_missing(_OLD_PLUGINS.get(wanted, wanted), ".".join(arguments[:2]))
     groups = [one for one in app.registered_groups if one.name == wanted]
     names = [one for one in points_of(COMMANDS) if one.startswith(f"{wanted}.")] if groups else []
     if not commands and not groups:
@@ -220,6 +218,13 @@ def _app_for(arguments: list[str]) -> typer.Typer:
     _add_plugins(small, names, at_top=not groups)
     _unwrap_help(small)
     return small
+
+
+def _refuse_missing(*names: str) -> None:
+    """Raise an error for a command of our other packages that cannot be used."""
+    for name in names:
+        if package_for(COMMANDS, name) is not None:
+            load(COMMANDS, name)
 
 
 def _list_of_commands() -> typer.Typer:
@@ -251,6 +256,7 @@ def _add_plugins(to: typer.Typer, names: Iterable[str], *, at_top: bool = False)
     for name in names:
         group, _, own = name.rpartition(".")
         target = _copied_group(to, group) if group and not at_top else to
+        panel = None if group else "More"
         try:
             command = load(COMMANDS, name)
         except PluginError as error:
@@ -259,9 +265,9 @@ def _add_plugins(to: typer.Typer, names: Iterable[str], *, at_top: bool = False)
         if target is None:
             print_line(f"skipped: {printable(name)}, as there is no group {group}", err=True)
         elif isinstance(command, typer.Typer):
-            target.add_typer(command, name=own)
+            target.add_typer(command, name=own, rich_help_panel=panel)
         else:
-            target.command(own)(command)
+            target.command(own, rich_help_panel=panel)(command)
 
 
 def _copied_group(to: typer.Typer, name: str) -> typer.Typer | None:

@@ -57,20 +57,23 @@ def jpeg_uri(jpeg: bytes) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode('ascii')}"
 
 
-def render(template: str, **values: Any) -> str:
-    """Fill a template; undecodable bytes of file names become question marks."""
+def render(template: str, *, package: str = "likewise.cli", **values: Any) -> str:
+    """Fill a template of a package; undecodable bytes of file names become question marks.
+
+    A template of another package can use those of ``likewise.cli``.
+    """
     from likewise import __version__
 
-    text = _environment().get_template(template).render(version=__version__, **values)
+    text = _environment(package).get_template(template).render(version=__version__, **values)
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def _environment(package: str) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("likewise.cli"),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("likewise.cli")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -85,16 +85,19 @@ class Collection:
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> from likewise.evaluation.planted import write_planted
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from PIL import Image
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> data = write_planted(folder / "pictures", n_views=2)
-    >>> col = Collection.create(folder / "photos.lw")
-    >>> col.add(folder / "pictures").added
-    46
-    >>> hits = col.search(folder / "pictures" / "china-01-crop.jpg", k=3)
+    >>> colours = {"red": (200, 30, 30), "rose": (220, 60, 60), "blue": (30, 30, 200)}
+    >>> for name, colour in colours.items():
+    ...     Image.fromarray(np.full((96, 96, 3), colour, np.uint8)).save(folder / f"{name}.png")
+    >>> col = Collection.create(folder / "photos.lw", deep=False)
+    >>> col.add(folder).added
+    3
+    >>> hits = col.search(folder / "red.png", k=2, by="holistic")
     >>> pathlib.Path(hits[0].path).name
-    'china-00-original.jpg'
+    'rose.png'
     >>> col.close()
     """
 

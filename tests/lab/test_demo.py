@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from likewise.cli.demo_page import demo_page
-from likewise.demo.demo import run
-from likewise.demo.themes import THEMES, scene_of, theme_of
-from likewise.demo.typed import WORDS
-from likewise.evaluation.planted import scenes
 from likewise.vision.deep.network import is_installed
 from likewise.vision.text import text_model_status
+from likewise_lab.commands.demo_page import demo_page
+from likewise_lab.demo.demo import run
+from likewise_lab.demo.themes import THEMES, scene_of, theme_of
+from likewise_lab.demo.typed import WORDS
+from likewise_lab.evaluation.planted import scenes
 from likewise_methods.evaluation.metrics import average_precision
 from tests.product.cli.process import Likewise, few_views
 from tests.product.cli.test_looking import Page, check_pictures

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from likewise.collection.collection import Collection
-from likewise.demo.themes import scene_of
 from likewise.search.rank import Hit
 from likewise.search.typed.evidence import Reason
+from likewise_lab.demo.themes import scene_of
 
 WORDS: Mapping[str, Sequence[str]] = {
     "a cat": ("chelsea",),

@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from likewise.errors import DatasetError, InvalidInput
-from likewise.evaluation.folders import read_folders
-from likewise.evaluation.planted import write_planted
+from likewise_lab.evaluation.folders import read_folders
+from likewise_lab.evaluation.planted import write_planted
 from likewise_methods.evaluation import (
     LabelledImages,
     RetrievalQuery,

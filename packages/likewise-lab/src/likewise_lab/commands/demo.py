@@ -14,8 +14,8 @@ from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
-    from likewise.demo import DemoResult
     from likewise.learning.learned_directions import Move
+    from likewise_lab.demo import DemoResult
 
 
 def demo(
@@ -33,8 +33,8 @@ def demo(
     json_: Json = False,
 ) -> None:
     """Build a collection, search it, print quality and speed, write a page of results."""
-    from likewise.cli.demo_page import demo_page
-    from likewise.demo import run
+    from likewise_lab.commands.demo_page import demo_page
+    from likewise_lab.demo import run
 
     def tell(text: str) -> None:
         print_line(text, err=json_)
@@ -99,7 +99,7 @@ def _write_learned(result: DemoResult, path: Path) -> None:
 
 def _belongs(move: Move) -> bool:
     """Whether a picture that moved is of the theme asked about: planted views are named so."""
-    from likewise.demo.themes import theme_of
+    from likewise_lab.demo.themes import theme_of
 
     return theme_of(Path(move.picture.path).stem) == theme_of(Path(move.query.path).stem)
 

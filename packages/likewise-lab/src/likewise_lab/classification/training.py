@@ -22,7 +22,6 @@ from scipy import sparse
 from likewise.catalog.content import read_content
 from likewise.catalog.jobs import Progress, Report, silent
 from likewise.catalog.locations import is_collection
-from likewise.collection.classifier import GRID, Classifier, PictureDescriber
 from likewise.errors import CollectionError, ImageError, InvalidInput
 from likewise.images.decode import decode
 from likewise.ingest.pool import Failure, n_workers, run
@@ -31,6 +30,7 @@ from likewise.ingest.walk import candidates
 from likewise.spaces.base import DECODE_SIDE
 from likewise.spaces.pooled import sample_descriptors
 from likewise.spaces.registry import find_kind, new_space
+from likewise_lab.classification.classifier import GRID, Classifier, PictureDescriber
 from likewise_methods.coding import brought_back, factor, products
 from likewise_methods.psc import ProductSparseCoder
 from likewise_methods.validation import number, whole

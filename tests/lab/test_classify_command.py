@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from likewise.cli.app import app
+from likewise.cli.app import whole_app
 from likewise.errors import InvalidInput
 from tests.product.collection.pictures import small_scenes, write
 
 RUN = CliRunner()
+APP = whole_app()
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(folders: Path) -> Path:
     path = folders.parent / "it.lwm"
     words = ("--words", "6", "--workers", "0")
-    done = RUN.invoke(app, ["classify", "train", str(folders), "-m", str(path), *words])
+    done = RUN.invoke(APP, ["models", "classify", "train", str(folders), "-m", str(path), *words])
     assert done.exit_code == 0, done.output
     assert "chelsea  2 of 2  100 %" in done.stdout
     assert "100.0 % right on 4 pictures held out" in done.stdout
@@ -37,8 +38,8 @@ def model(folders: Path) -> Path:
 
 def test_train_says_it_as_json(folders: Path, tmp_path: Path) -> None:
     made = tmp_path / "other.lwm"
-    arguments = ["classify", "train", str(folders), "--model", str(made), "--json"]
-    done = RUN.invoke(app, [*arguments, "--words", "4", "--workers", "0", "--held-out", "0.5"])
+    arguments = ["models", "classify", "train", str(folders), "--model", str(made), "--json"]
+    done = RUN.invoke(APP, [*arguments, "--words", "4", "--workers", "0", "--held-out", "0.5"])
     assert done.exit_code == 0, done.output
     said = json.loads(done.stdout)
     assert (said["pictures"], said["held_out"], said["accuracy"]) == (12, 6, 1.0)
@@ -48,14 +49,14 @@ def test_train_says_it_as_json(folders: Path, tmp_path: Path) -> None:
 
 def test_predict_names_pictures(model: Path, folders: Path) -> None:
     pictures = [str(folders / "rocket" / "0.jpg"), str(folders / "chelsea" / "1.jpg")]
-    done = RUN.invoke(app, ["classify", "predict", str(model), *pictures])
+    done = RUN.invoke(APP, ["models", "classify", "predict", str(model), *pictures])
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{pictures[0]}: rocket (+")
     assert lines[1].startswith(f"{pictures[1]}: chelsea (+")
     said = json.loads(
         RUN.invoke(
-            app, ["classify", "predict", str(model), pictures[0], "--json", "--top", "2"]
+            APP, ["models", "classify", "predict", str(model), pictures[0], "--json", "--top", "2"]
         ).stdout
     )
     assert [one["label"] for one in said[0]["labels"]] == ["rocket", "chelsea"]
@@ -65,17 +66,19 @@ def test_a_bad_picture_does_not_stop_the_others(model: Path, folders: Path, tmp_
     bad = tmp_path / "bad.jpg"
     bad.write_bytes(b"nothing")
     good = str(folders / "rocket" / "2.jpg")
-    done = RUN.invoke(app, ["classify", "predict", str(model), str(bad), good])
+    done = RUN.invoke(APP, ["models", "classify", "predict", str(model), str(bad), good])
     assert done.exit_code == 1
     assert "rocket" in done.stdout
     assert "bad.jpg: is not a picture" in done.stderr
 
 
 def test_refusals(folders: Path, tmp_path: Path) -> None:
-    done = RUN.invoke(app, ["classify", "train", str(folders), "--held-out", "2"])
+    done = RUN.invoke(APP, ["models", "classify", "train", str(folders), "--held-out", "2"])
     assert done.exit_code == 2
-    done = RUN.invoke(app, ["classify", "train", str(folders), "-m", str(tmp_path / "no" / "x")])
+    done = RUN.invoke(
+        APP, ["models", "classify", "train", str(folders), "-m", str(tmp_path / "no" / "x")]
+    )
     assert done.exit_code == 2
-    done = RUN.invoke(app, ["classify", "train", str(folders / "rocket")])
+    done = RUN.invoke(APP, ["models", "classify", "train", str(folders / "rocket")])
     assert isinstance(done.exception, InvalidInput)
     assert "one folder for each label" in str(done.exception)

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.readers.tasks import read_task
 from likewise.collection.collection import Collection
 from likewise.errors import DatasetError, InvalidInput
-from likewise.evaluation.retrieval import Ranker, some
 from likewise.vision.deep.network import is_installed
+from likewise_lab.evaluation.retrieval import Ranker, some
 from tests.product.cli.process import SCENES, Likewise, few_views
 
 

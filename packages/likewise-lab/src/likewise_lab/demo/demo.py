@@ -21,16 +21,16 @@ from likewise.catalog.filters import absolute
 from likewise.catalog.jobs import Report, silent
 from likewise.catalog.store import ImageRow
 from likewise.collection.collection import Collection
-from likewise.demo.lesson import JudgedQuery, Lesson, OtherQuery, teach
-from likewise.demo.themes import judged_views, scene_of, theme_queries
-from likewise.demo.typed import TypedQuery, type_words
 from likewise.errors import CollectionError
-from likewise.evaluation.retrieval import Ranker, planted_task
 from likewise.images.decode import decode
 from likewise.ingest.add import AddResult
 from likewise.ingest.walk import candidates
 from likewise.search.rank import Hit
 from likewise.spaces.base import DECODE_SIDE
+from likewise_lab.demo.lesson import JudgedQuery, Lesson, OtherQuery, teach
+from likewise_lab.demo.themes import judged_views, scene_of, theme_queries
+from likewise_lab.demo.typed import TypedQuery, type_words
+from likewise_lab.evaluation.retrieval import Ranker, planted_task
 from likewise_methods.evaluation import RetrievalQuery
 
 SIMILARITIES = ("words", "holistic", "both", "deep", "look")

@@ -77,7 +77,7 @@ def read_folders(
 
     See Also
     --------
-    likewise.evaluation.retrieval.read_task : asks about them.
+    likewise_lab.evaluation.retrieval.read_task : asks about them.
     """
     source = Path(root)
     if not source.is_dir():

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 from likewise.cli.pages import render
 
 if TYPE_CHECKING:
-    from likewise.demo import DemoResult
+    from likewise_lab.demo import DemoResult
 
 _MARKS = {True: ("right", "✓"), False: ("wrong", "✗"), None: ("", "")}
 
 
 def demo_page(result: DemoResult) -> str:
     """Return the page as one string."""
-    from likewise.demo.demo import SHOWN_WORST
-    from likewise.demo.lesson import CLICKS, LOOKED_AT
+    from likewise_lab.demo.demo import SHOWN_WORST
+    from likewise_lab.demo.lesson import CLICKS, LOOKED_AT
 
     truth = bool(result.means)
     return render(
         "demo.html",
+        package="likewise_lab",
         title="Likewise on planted views" if truth else "Likewise on your pictures",
         result=result,
         lesson=result.lesson,

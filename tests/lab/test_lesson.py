@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.demo.lesson import CLICKS, LOOKED_AT, PROFILE, Gain, Lesson, OtherQuery, teach
-from likewise.evaluation.retrieval import Ranker, Task, planted_task
+from likewise_lab.demo.lesson import CLICKS, LOOKED_AT, PROFILE, Gain, Lesson, OtherQuery, teach
+from likewise_lab.evaluation.retrieval import Ranker, Task, planted_task
 from likewise_methods.evaluation.datasets import RetrievalQuery
 from likewise_methods.evaluation.metrics import average_precision
 from likewise_methods.evaluation.protocols import leave_one_out

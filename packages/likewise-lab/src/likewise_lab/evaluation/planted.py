@@ -160,7 +160,7 @@ def _packaged_photos(library: str) -> list[Path]:
     if spec is None or spec.origin is None:
         raise DatasetError(
             f"the planted views need the photographs of {library}, which is not installed; "
-            "pip install 'likewise[demo]'"
+            "pip install likewise-lab"
         )
     folder, names = _SHIPPED[library]
     root = Path(spec.origin).parent / folder

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from likewise.errors import DatasetError, InvalidInput
-from likewise.evaluation import planted
-from likewise.evaluation.planted import KINDS, PlantedView, planted_views, write_planted
 from likewise.images.decode import decode
+from likewise_lab.evaluation import planted
+from likewise_lab.evaluation.planted import KINDS, PlantedView, planted_views, write_planted
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_the_homography_is_exact(kind: str) -> None:
 @pytest.mark.slow
 def test_two_processes_make_the_same_pictures() -> None:
     script = (
-        "import hashlib; from likewise.evaluation.planted import planted_views\n"
+        "import hashlib; from likewise_lab.evaluation.planted import planted_views\n"
         "d = hashlib.sha256()\n"
         "for view in planted_views(9):\n"
         "    d.update(view.name.encode() + view.pixels.tobytes() + view.homography.tobytes())\n"
@@ -126,7 +126,7 @@ def test_written_pictures_and_truth(tmp_path: Path) -> None:
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(planted._SHIPPED, "no_such_library", ("data", "a.png"))
-    with pytest.raises(DatasetError, match=r"no_such_library.*likewise\[demo\]"):
+    with pytest.raises(DatasetError, match=r"no_such_library.*likewise-lab"):
         planted.scenes()
 
 

@@ -53,7 +53,7 @@ def dataset(
     json_: Json = False,
 ) -> None:  # fmt: skip
     """Measure how well search finds what belongs together, by the data set's own protocol."""
-    from likewise.evaluation.retrieval import Ranker, read_task, some
+    from likewise_lab.evaluation.retrieval import Ranker, read_task, some
 
     task = read_task(name.value, path, n_views=views)
     if queries is not None:

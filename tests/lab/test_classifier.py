@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from likewise.collection import classifier_training
-from likewise.collection.classifier import Classifier
-from likewise.collection.classifier_training import _balance, find_labelled, train
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput
 from likewise.images.decode import decode
+from likewise_lab.classification import training
+from likewise_lab.classification.classifier import Classifier
+from likewise_lab.classification.training import _balance, find_labelled, train
 from likewise_methods.neighbours.container import DamagedFile
 from tests.product.collection.pictures import small_scenes, write
 
@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_classifier(trained, folders: Path) -> None
 def test_with_and_without_the_factor_it_is_the_same_machine(
     trained, folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classifier_training, "FACTOR_BELOW", 0)
+    monkeypatch.setattr(training, "FACTOR_BELOW", 0)
     plain, outcome = train(find_labelled(folders), n_words=8, workers=0)
     assert outcome.accuracy == trained[1].accuracy
     assert np.abs(plain.weights - trained[0].weights).max() < 0.02

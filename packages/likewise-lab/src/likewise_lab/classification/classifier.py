@@ -70,7 +70,7 @@ class Classifier:
     """Names what is in a picture, as one of the labels it was trained with.
 
     ``figures`` are those of the held-out part: see
-    :class:`~likewise.collection.classifier_training.Outcome`.
+    :class:`~likewise_lab.classification.training.Outcome`.
     """
 
     def __init__(

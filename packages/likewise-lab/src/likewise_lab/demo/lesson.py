@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.collection.collection import Collection
-from likewise.evaluation.retrieval import Ranker
 from likewise.search.rank import Hit
+from likewise_lab.evaluation.retrieval import Ranker
 from likewise_methods.evaluation import RetrievalQuery, average_precision
 
 PROFILE = "demo"

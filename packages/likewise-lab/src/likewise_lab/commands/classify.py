@@ -51,7 +51,7 @@ def train(
     likewise models classify train animals/ -m animals.lwm learns the labels cat, dog, ... from the
     folders animals/cat, animals/dog, ...; for a collection, from the folders its pictures are in.
     """
-    from likewise.collection import classifier_training
+    from likewise_lab.classification import training
 
     if not 0 < held_out < 1:
         raise Usage(f"--held-out {held_out}: a share between 0 and 1 expected")
@@ -59,8 +59,8 @@ def train(
         raise Usage(f"--model {model}: there is no folder {model.parent}")
     assert labels is Labels.folders
     with stoppable("nothing was written"), progress_bar() as report:
-        classifier, outcome = classifier_training.train(
-            classifier_training.find_labelled(source.expanduser()),
+        classifier, outcome = training.train(
+            training.find_labelled(source.expanduser()),
             n_words=words,
             held_out=held_out,
             workers=workers,
@@ -85,10 +85,10 @@ def predict(
     json_: Json = False,
 ) -> None:
     """Predict the labels of pictures; exit code 1 if any cannot be read."""
-    from likewise.collection.classifier import Classifier
     from likewise.collection.decoding import decoders
     from likewise.errors import ImageError
     from likewise.spaces.base import DECODE_SIDE
+    from likewise_lab.classification.classifier import Classifier
 
     classifier = Classifier.open(model)
     found: list[dict[str, Any]] = []

@@ -1,0 +1,1 @@
+"""A classifier of pictures, trained from folders."""

@@ -1,0 +1,1 @@
+"""Commands that this package adds: demo, evaluate dataset, models classify."""
