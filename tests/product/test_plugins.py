@@ -198,3 +198,9 @@ def test_a_plugin_that_is_missing_says_what_to_install(
         Collection.move(root, "elsewhere")
     with pytest.raises(PluginMissing, match="pip install 'likewise-cluster'"):
         _app_for(["admin", "push", "--to", "qdrant://host/x"])
+    for words in ("demo", "classify train", "models classify train", "evaluate dataset planted"):
+        with pytest.raises(PluginMissing, match="pip install 'likewise-lab'"):
+            _app_for(words.split())
+    # The name of a data set without the command, as in the last release.
+    done = CliRunner().invoke(_app_for(["evaluate", "planted"]), ["evaluate", "planted", "there"])
+    assert "pip install 'likewise-lab'" in str(done.exception)
