@@ -287,7 +287,7 @@ def drawn(page: Page) -> None:
 def test_the_map_is_moved_zoomed_and_asked(page: Page) -> None:
     page.goto("/?view=map")
     drawn(page)
-    page.get_by_text("Nobody compared anything yet").wait_for()
+    page.get_by_text("There are no comparisons yet").wait_for()
     page.locator(".chart").focus()
     page.keyboard.press("+")
     page.keyboard.press("ArrowRight")

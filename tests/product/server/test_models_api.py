@@ -20,7 +20,7 @@ def mapped(client: Client) -> Client:
     with ended(client) as told:
         client.post_json("/api/models", {"kind": "map", "name": "map"}, 202)
     assert told["what"] == "learn map"
-    assert "Nobody compared anything yet" in told["told"]
+    assert "There are no comparisons yet" in told["told"]
     return client
 
 
