@@ -15,6 +15,12 @@ from likewise_lab.evaluation.retrieval import Ranker, some
 from tests.product.cli.process import SCENES, Likewise, few_views
 
 
+@pytest.fixture
+def empty(tmp_path: Path) -> Likewise:
+    """A folder with nothing in it."""
+    return Likewise(tmp_path)
+
+
 def by_class(folder: Path, *parts: str) -> None:
     """The twelve views as CLASS/picture, or the crops in another PART."""
     for path in few_views(folder):
