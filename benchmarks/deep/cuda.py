@@ -20,9 +20,16 @@ from numpy.typing import NDArray
 from benchmarks import harness
 from benchmarks.deep.torch_graph import torch_network
 from likewise.errors import LikewiseError
-from likewise.vision.deep import reference
 from likewise.vision.deep.graph import POOLED
-from likewise.vision.deep.network import MODEL, PREPARATION, cache_folder, from_cache
+from likewise.vision.deep.network import (
+    MODEL,
+    PREPARATION,
+    REFERENCE_CHANNELS,
+    REFERENCE_SIZE,
+    cache_folder,
+    from_cache,
+    reference_pixels,
+)
 from likewise.vision.deep.runtime import Network
 
 Row = dict[str, object]
@@ -51,9 +58,9 @@ def measure(run: Callable[[NDArray[np.float32]], Any], batch: int, seconds: floa
 
 def off(run: Callable[[NDArray[np.float32]], Any]) -> float:
     """How far the pooled activations are from the reference numbers."""
-    (pooled,) = run(reference.pixels(reference.SIZE)[None])
-    kept = list(reference.CHANNELS)
-    return float(np.abs(pooled[kept] - np.array(list(reference.CHANNELS.values()))).max())
+    (pooled,) = run(reference_pixels(REFERENCE_SIZE)[None])
+    kept = list(REFERENCE_CHANNELS)
+    return float(np.abs(pooled[kept] - np.array(list(REFERENCE_CHANNELS.values()))).max())
 
 
 def with_torch(model: bytes, tf32: bool) -> Callable[[NDArray[np.float32]], Any]:

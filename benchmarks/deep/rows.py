@@ -29,7 +29,7 @@ from likewise.spaces.base import DECODE_SIDE, Space, decode_size
 from likewise.spaces.deep_words import PROJECTION_PICTURES
 from likewise.spaces.registry import find_kind, new_space
 from likewise.spaces.visual_words import VisualWords, WordAssigner
-from likewise.vision.deep.projection import Projection
+from likewise.vision.deep.recipes import Projection
 from likewise.vision.local import SIFT
 from likewise_lab.evaluation.retrieval import Task
 from likewise_methods.coding.bow import BagOfWords, Weighting

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from benchmarks.words import phrases
 from benchmarks.words.data import CHOSEN_ON, FRESH, Asker, Floats, NamedSet, typed
 from likewise.vision.text import feedback
-from likewise.vision.text.classes import picture_classes
 from likewise.vision.text.words import (
     N_ASKED,
     TEMPERATURE,
     PictureWords,
     TextQuery,
     matches,
+    picture_classes,
     words_of,
 )
 

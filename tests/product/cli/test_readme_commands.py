@@ -51,7 +51,7 @@ def test_five_minutes(tmp_path: Path) -> None:
 
 def test_the_way_without_a_checkout_brings_typed_words_too() -> None:
     """`make release-check` installs by these very lines, with the wheel's file for its name."""
-    from likewise.vision.text.errors import COMMAND
+    from likewise.vision.text.status import COMMAND
 
     lines = [line.split("#")[0].strip() for line in installing(README.read_text())]
     assert lines == ["pip install likewise", COMMAND]

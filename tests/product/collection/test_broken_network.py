@@ -18,7 +18,7 @@ from likewise.errors import CollectionError, UnknownName, UnknownPicture
 from likewise.ingest import pool
 from likewise.search.typed import meaning
 from likewise.vision.deep import libraries, network
-from likewise.vision.deep.errors import INSTALL, BrokenLibrary, DeepMissing
+from likewise.vision.deep.libraries import INSTALL, BrokenLibrary, DeepMissing
 from likewise.vision.text import model as text_model
 from likewise.vision.text import text_model_status
 from tests.product.cli.process import Likewise

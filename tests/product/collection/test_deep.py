@@ -25,7 +25,7 @@ from likewise.spaces.visual_words import nearest_words, open_projection, open_vo
 from likewise.vision.deep import network as deep_network
 from likewise.vision.deep import onnx_model as deep_onnx
 from likewise.vision.deep import recipes as deep
-from likewise.vision.deep.errors import DamagedWeights, DeepMissing, UnusableModel
+from likewise.vision.deep.libraries import DamagedWeights, DeepMissing, UnusableModel
 from tests.product.collection.pictures import small_scenes, write, write_pictures
 from tests.product.private import store_of, views_of
 from tests.product.vision.deep_cases import needs_deep

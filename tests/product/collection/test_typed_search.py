@@ -16,7 +16,7 @@ from likewise.collection.collection import Collection
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.search.rank import Hits
 from likewise.vision.deep import network
-from likewise.vision.deep.errors import INSTALL
+from likewise.vision.deep.libraries import INSTALL
 from tests.product.collection import typed_cases
 from tests.product.collection.model_cases import N
 from tests.product.private import store_of

@@ -13,9 +13,9 @@ from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, InvalidInput, LikewiseError
 from likewise.search.typed import meaning
 from likewise.spaces.registry import new_space, open_spaces, validate_recipe
-from likewise.vision.deep.errors import UnusableModel
+from likewise.vision.deep.libraries import UnusableModel
 from likewise.vision.text import EmptyText, TextQuery
-from likewise.vision.text.classes import picture_classes
+from likewise.vision.text.words import picture_classes
 from tests.product.collection.model_cases import N, template
 from tests.product.private import store_of, views_of
 from tests.product.vision.text_cases import tower_folder

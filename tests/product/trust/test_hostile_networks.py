@@ -11,7 +11,7 @@ import pytest
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, LikewiseError
 from likewise.vision.deep import onnx_model
-from likewise.vision.deep.errors import UnusableModel
+from likewise.vision.deep.libraries import UnusableModel
 from likewise.vision.deep.onnx_model import OnnxModel
 from likewise.vision.deep.runtime import Preparation
 from tests.product.trust.stored_cases import write_small

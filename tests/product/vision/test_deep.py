@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from likewise.errors import InvalidInput
-from likewise.vision.deep import card as deep_card
 from likewise.vision.deep import graph as deep_graph
 from likewise.vision.deep import network as deep_network
 from likewise.vision.deep import recipes as deep
-from likewise.vision.deep import reference as deep_reference
-from likewise.vision.deep.errors import DamagedWeights, DeepMissing, UnusableModel
 from likewise.vision.deep.graph import MAP, POOLED, STAGES, build
+from likewise.vision.deep.libraries import DamagedWeights, DeepMissing, UnusableModel
 from likewise.vision.deep.network import MODEL, load, network, weights_path
 from likewise.vision.deep.runtime import Network, Preparation
 from likewise.vision.deep.weights import Tensors, read_tensors
@@ -103,7 +101,7 @@ TORCH_NORM = 17.253113
 
 
 def test_the_numbers_are_torchs() -> None:
-    pixels = deep_reference.pixels(320)[None]
+    pixels = deep_network.reference_pixels(320)[None]
     (cells,) = network().run(pixels, MAP)
     for channel, values in TORCH_CELLS.items():
         assert np.allclose(cells[channel, [0, 4, 9], [0, 5, 9]], values, atol=1e-3)
@@ -122,7 +120,7 @@ def test_strides_matter(tensors: Tensors) -> None:
 
 def test_building_is_deterministic_and_batches_agree(tensors: Tensors) -> None:
     assert build(tensors) == build(tensors)
-    batch = np.stack([deep_reference.pixels(64), np.zeros((3, 64, 64), np.float32)])
+    batch = np.stack([deep_network.reference_pixels(64), np.zeros((3, 64, 64), np.float32)])
     together = network().run(batch, POOLED)
     alone = np.concatenate([network().run(one[None], POOLED) for one in batch])
     assert np.allclose(together, alone, atol=1e-5)
@@ -290,10 +288,10 @@ def test_cells_have_their_places() -> None:
 
 
 def test_the_card_says_what_made_the_vectors() -> None:
-    card = deep_card.builtin_card()
+    card = deep_network.builtin_card()
     assert card["sha256"] == deep_network.SHA256
     assert card["licence"] == "Apache-2.0"
     assert card["preprocessing"]["size"] == 224
     assert card["preprocessing"]["mean"] == [127.0] * 3
-    assert deep_card.builtin_card(cells=320)["preprocessing"]["size"] == 320
+    assert deep_network.builtin_card(cells=320)["preprocessing"]["size"] == 320
     assert deep_graph.CELL == 32

@@ -11,12 +11,17 @@ import pytest
 
 from likewise.errors import InvalidInput
 from likewise.vision.deep import onnx_model as deep_onnx
-from likewise.vision.deep.card import model_card
-from likewise.vision.deep.errors import ChangedModel, UnusableModel
-from likewise.vision.deep.onnx_model import OnnxModel, hash_of, open_model, read_model
-from likewise.vision.deep.projection import Projection
+from likewise.vision.deep.libraries import ChangedModel, UnusableModel
+from likewise.vision.deep.onnx_model import (
+    OnnxModel,
+    check_whole,
+    hash_of,
+    model_card,
+    open_model,
+    read_model,
+)
+from likewise.vision.deep.recipes import Projection
 from likewise.vision.deep.runtime import Preparation, three
-from likewise.vision.deep.wire import check_whole
 from likewise_methods.neighbours.container import DamagedFile
 from tests.product.vision.deep_cases import needs_deep
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.vision.deep.errors import DamagedWeights
+from likewise.vision.deep.libraries import DamagedWeights
 from likewise.vision.deep.weights import read_tensors, tensors_in
 from tests.product.vision.deep_cases import Call, Named, Storage, dumped, legacy, ordered, tensor
 

@@ -14,17 +14,16 @@ import pytest
 
 from likewise.errors import InvalidInput
 from likewise.vision.deep import network
-from likewise.vision.deep.errors import DamagedWeights, UnusableModel
+from likewise.vision.deep.libraries import DamagedWeights, UnusableModel, read_at_most
 from likewise.vision.text import (
     EmptyText,
     TextModel,
     TextModelMissing,
     model,
-    reference,
     text_model_status,
 )
+from likewise.vision.text.model import tensors_in
 from likewise.vision.text.status import packaged_folder
-from likewise.vision.text.tensors import read_bytes, tensors_in
 from likewise.vision.text.tokens import MAX_CHARACTERS, Tokenizer, tidy
 from tests.product.vision.text_cases import (
     CONFIG,
@@ -135,10 +134,10 @@ def test_no_byte_that_changes_brings_down_the_reader() -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(DamagedWeights, match=r"nowhere.* cannot be read"):
-        read_bytes(tmp_path / "nowhere", 10)
+        read_at_most(tmp_path / "nowhere", 10, DamagedWeights)
     (tmp_path / "long").write_bytes(bytes(11))
     with pytest.raises(DamagedWeights, match="at most 10"):
-        read_bytes(tmp_path / "long", 10)
+        read_at_most(tmp_path / "long", 10, DamagedWeights)
 
 
 # -- the graph -----------------------------------------------------------------------------------
@@ -184,21 +183,25 @@ def test_a_checkpoint_with_a_head_is_the_same_encoder(tmp_path: Path) -> None:
 @needs_model
 def test_the_packaged_model_gives_the_numbers_of_a_plain_forward_pass() -> None:
     opened = TextModel.open()
-    assert opened.digest == reference.DIGEST
+    assert opened.digest == model.REFERENCE_DIGEST
     folder = packaged_folder()
     assert folder is not None
     tensors = tensors_in((folder / "model.safetensors").read_bytes())
     config = json.loads((folder / "config.json").read_text())
-    texts = [reference.TEXT, "bus", "two horses, and a foal, on a very green meadow in the rain"]
+    texts = [
+        model.REFERENCE_TEXT,
+        "bus",
+        "two horses, and a foal, on a very green meadow in the rain",
+    ]
     for row, text in zip(opened.embed(texts), texts, strict=True):
         tokens = Tokenizer((folder / "tokenizer.json").read_bytes(), "tokenizer.json", length=256)(
             [text]
         )
         expected = forward(tensors, config, tokens.ids[0].tolist())
         np.testing.assert_allclose(row, expected, atol=1e-4)
-        if text == reference.TEXT:
-            known = expected[list(reference.NUMBERS)]
-            np.testing.assert_allclose(known, list(reference.NUMBERS.values()), atol=1e-6)
+        if text == model.REFERENCE_TEXT:
+            known = expected[list(model.REFERENCE_NUMBERS)]
+            np.testing.assert_allclose(known, list(model.REFERENCE_NUMBERS.values()), atol=1e-6)
 
 
 @needs_model
@@ -240,8 +243,8 @@ def test_a_graph_is_built_once_and_a_damaged_cache_costs_nothing_else(
 
 @needs_model
 def test_a_model_with_other_numbers_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = {at: value + 0.01 for at, value in reference.NUMBERS.items()}
-    monkeypatch.setattr(reference, "NUMBERS", wrong)
+    wrong = {at: value + 0.01 for at, value in model.REFERENCE_NUMBERS.items()}
+    monkeypatch.setattr(model, "REFERENCE_NUMBERS", wrong)
     model._open.cache_clear()
     with pytest.raises(UnusableModel, match="numbers expected"):
         TextModel.open()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.vision.deep.errors import UnusableModel
+from likewise.vision.deep.libraries import UnusableModel
 from likewise.vision.text import EmptyText, ImageTextModel
 from likewise.vision.text.towers import FILES
 from tests.product.vision.text_cases import (
@@ -160,5 +160,5 @@ def test_weights_beside_a_tower_are_refused(tmp_path: Path) -> None:
     save_model(
         load_model(path), path, save_as_external_data=True, location="weights", size_threshold=0
     )
-    with pytest.raises(UnusableModel, match="other files beside it"):
+    with pytest.raises(UnusableModel, match="other files next to it"):
         ImageTextModel.open(folder)

@@ -12,7 +12,7 @@ from likewise.images.decode import decode
 from likewise.vision.deep import network as deep_network
 from likewise.vision.deep.recipes import activations
 from likewise.vision.text import EmptyText, PictureWords, TextModel, TextQuery, feedback, words
-from likewise.vision.text.classes import N_CLASSES, classifier, picture_classes
+from likewise.vision.text.words import N_CLASSES, classifier, picture_classes
 from tests.product.vision.deep_cases import needs_deep
 from tests.product.vision.text_cases import needs_model, needs_tokenizers, text_folder
 
@@ -235,12 +235,11 @@ def test_a_cache_that_cannot_be_written_is_no_reason_to_fail(
 def test_the_classifier_of_other_weights_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from likewise.vision.deep.errors import DamagedWeights
-    from likewise.vision.text import classes
+    from likewise.vision.deep.libraries import DamagedWeights
 
     other = tmp_path / "other.pth"
     other.write_bytes(deep_network.weights_path().read_bytes()[:-1])
-    monkeypatch.setattr(classes, "weights_path", lambda: other)
+    monkeypatch.setattr(words, "weights_path", lambda: other)
     with pytest.raises(DamagedWeights, match="damaged or another version"):
         classifier()
 

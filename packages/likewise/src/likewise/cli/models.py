@@ -275,8 +275,7 @@ def show_networks(context: typer.Context, collection: Where = DEFAULT, json_: Js
 
 
 def _pictures_network() -> dict[str, Any]:
-    from likewise.vision.deep.errors import INSTALL
-    from likewise.vision.deep.libraries import broken_among
+    from likewise.vision.deep.libraries import INSTALL, broken_among
     from likewise.vision.deep.network import MODEL, NEEDS, can_run, what_it_needs
 
     here = can_run()
@@ -290,8 +289,7 @@ def _pictures_network() -> dict[str, Any]:
 
 
 def _text_model() -> dict[str, Any]:
-    from likewise.vision.deep.errors import DeepMissing
-    from likewise.vision.deep.libraries import import_library
+    from likewise.vision.deep.libraries import DeepMissing, import_library
     from likewise.vision.text.status import LIBRARIES, text_model_status
 
     for name in LIBRARIES:

@@ -22,8 +22,7 @@ from likewise.ingest.worker_process import LONGEST
 from likewise.library.embedded import embedded_keywords, embedded_rating
 from likewise.spaces.base import Space, decode_size
 from likewise.spaces.registry import SpaceSet, open_spaces
-from likewise.vision.deep.errors import BrokenLibrary, UnusableModel
-from likewise.vision.deep.libraries import note
+from likewise.vision.deep.libraries import BrokenLibrary, UnusableModel, note
 
 
 class PictureDescription(NamedTuple):

@@ -33,7 +33,7 @@ from likewise.search.similarities import Similarity
 from likewise.search.typed.evidence import IgnoredReasons
 from likewise.search.typed.parse import TypedQuery
 from likewise.spaces.base import DECODE_SIDE, Space
-from likewise.vision.deep.errors import DeepMissing
+from likewise.vision.deep.libraries import DeepMissing
 
 if TYPE_CHECKING:
     from likewise.search.views import View

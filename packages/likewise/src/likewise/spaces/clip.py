@@ -14,8 +14,7 @@ from typing import Any
 from likewise.catalog.filters import absolute
 from likewise.errors import DamagedCollection, InvalidInput
 from likewise.spaces.base import Pixels, Recipe, Space, TextRow, Words
-from likewise.vision.deep.errors import UnusableModel
-from likewise.vision.deep.libraries import broken_among, is_there
+from likewise.vision.deep.libraries import UnusableModel, broken_among, is_there
 from likewise.vision.text.towers import FILES, ImageTextModel
 from likewise_methods.durable_files import private_folder, write_whole
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
 from likewise.spaces.base import Pixels, Recipe, Space, TextRow, Words
-from likewise.vision.deep.card import builtin_card
-from likewise.vision.deep.network import MODEL, is_installed, network, what_it_needs
+from likewise.vision.deep.network import MODEL, builtin_card, is_installed, network, what_it_needs
 from likewise.vision.deep.recipes import (
     KEEP,
     N_DEEP,
@@ -146,8 +145,7 @@ def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
 
 def _without_classes(query: TextQuery, struck: frozenset[str]) -> TextQuery:
     """Return a text without the classes that a person struck out."""
-    from likewise.vision.text.classes import picture_classes
-    from likewise.vision.text.words import N_NAMED
+    from likewise.vision.text.words import N_NAMED, picture_classes
 
     table = picture_classes()
     names = [table[one].name for one in query.classes]

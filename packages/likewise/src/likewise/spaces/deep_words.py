@@ -12,11 +12,9 @@ from likewise.spaces import base
 from likewise.spaces.base import Pixels, Recipe, Space, Survey
 from likewise.spaces.deep import NetworkSpace
 from likewise.spaces.visual_words import Samples, VisualWords
-from likewise.vision.deep.card import builtin_card
 from likewise.vision.deep.graph import CELL
-from likewise.vision.deep.network import MODEL
-from likewise.vision.deep.projection import Projection
-from likewise.vision.deep.recipes import CELLS_SIZE, DeepCells
+from likewise.vision.deep.network import MODEL, builtin_card
+from likewise.vision.deep.recipes import CELLS_SIZE, DeepCells, Projection
 from likewise.vision.local import LocalFeatures
 
 PROJECTION_PICTURES = 400

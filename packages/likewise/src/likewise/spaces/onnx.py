@@ -16,12 +16,23 @@ from likewise.catalog.segments import FORMATS, RowFormat
 from likewise.errors import DamagedCollection, InvalidInput
 from likewise.spaces.base import Pixels, Recipe, Space
 from likewise.spaces.own import check_format
-from likewise.vision.deep.card import Card, model_card, wrong_with
-from likewise.vision.deep.errors import INSTALL, ChangedModel
-from likewise.vision.deep.libraries import broken_among, import_library, is_there
-from likewise.vision.deep.onnx_model import OnnxModel, hash_of, open_content, read_model
+from likewise.vision.deep.libraries import (
+    INSTALL,
+    ChangedModel,
+    broken_among,
+    import_library,
+    is_there,
+)
+from likewise.vision.deep.onnx_model import (
+    OnnxModel,
+    hash_of,
+    model_card,
+    open_content,
+    read_model,
+    wrong_with,
+)
 from likewise.vision.deep.recipes import KEEP, strongest
-from likewise.vision.deep.runtime import Preparation, three
+from likewise.vision.deep.runtime import Card, Preparation, three
 from likewise_methods.durable_files import private_folder, write_whole
 from likewise_methods.validation import number
 

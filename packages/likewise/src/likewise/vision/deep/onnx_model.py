@@ -1,14 +1,16 @@
-"""A user's own network (CLIP, DINO …): an ONNX file, how to prepare pictures, which layer to read.
+"""Describe pictures with a user's own network (CLIP, DINO …), an ONNX file.
 
-The layer is an output of the graph or any tensor inside it.  What it gives for a picture becomes
-one vector: as it is, or pooled over the cells of a map (n, c, h, w) or the tokens of a sequence
-(n, tokens, c).  The file is data: no library of operators is loaded for it, and no other file.
+The layer that is read is an output of the graph or any tensor inside it.  Its values for a picture
+become one vector: as they are, or pooled over the cells of a map (n, c, h, w) or the tokens of a
+sequence (n, tokens, c).  The file is data: no library of operators and no other file is loaded for
+it, so its weights must be inside.
 """
 
 from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -17,26 +19,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.vision.deep.errors import ChangedModel, UnusableModel
-from likewise.vision.deep.libraries import import_library
-from likewise.vision.deep.runtime import Network, Preparation
-from likewise.vision.deep.wire import check_whole
+from likewise.vision.deep.libraries import (
+    ChangedModel,
+    UnusableModel,
+    import_library,
+    read_at_most,
+)
+from likewise.vision.deep.runtime import Card, Network, Preparation, card
 from likewise.vision.pixels import Pixels
 from likewise_methods.validation import one_of
 
 Floats = NDArray[np.float32]
 MAX_BYTES = 2_000_000_000
-"""ONNX files end here: larger models keep their weights in other files."""
+"""The largest ONNX file: larger models keep their weights in other files."""
 MAX_WIDTH = 65_536
-"""Numbers in a vector, at most: a map that was flattened makes more, and nothing finds by them."""
+"""The most numbers in a vector; a flattened map has more, and no index can search that."""
 SECONDS = 30.0
-"""How long a network of the user's may take for a picture, by the clock."""
+"""The time limit for a picture."""
 _KEPT = 2
 
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A network of the user's.
+    """A user's own network.
 
     Parameters
     ----------
@@ -47,10 +52,10 @@ class OnnxModel:
     layer : str, optional
         An output of the graph or any tensor inside it; by default its first output.
     pool : {"mean", "first"}, default="mean"
-        What becomes of a sequence of tokens: their mean, or the first of them (the class token of a
-        vision transformer).
+        How a sequence of tokens becomes a vector: their mean, or the first of them (the class token
+        of a vision transformer).
     sha256 : str, optional
-        With it any other file is refused.
+        The expected hash; any other file is refused.
 
     See Also
     --------
@@ -70,7 +75,7 @@ class OnnxModel:
         one_of(self.pool, "pool", ("mean", "first"))
 
     def activations(self, picture: Pixels) -> Floats:
-        """What the layer gives for a picture, as one vector.
+        """Return the layer's values for a picture as one vector.
 
         Parameters
         ----------
@@ -99,7 +104,7 @@ class OnnxModel:
         return np.asarray(made[0])
 
     def width(self) -> int:
-        """Numbers in a vector, found out by a trial on a grey picture."""
+        """Return the length of a vector, by running the network on a grey picture."""
         width = len(self.activations(np.full((64, 64, 3), 127, np.uint8)))
         if width > MAX_WIDTH:
             raise UnusableModel(
@@ -110,18 +115,12 @@ class OnnxModel:
 
 
 def read_model(path: str | Path) -> bytes:
-    """The bytes of an ONNX file, or a clear refusal."""
-    try:
-        if Path(path).stat().st_size > MAX_BYTES:
-            raise UnusableModel(f"{path} has more than {MAX_BYTES:,} bytes")
-        return Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnusableModel(f"{path} cannot be read: {reason}") from error
+    """Return the bytes of an ONNX file."""
+    return read_at_most(path, MAX_BYTES, UnusableModel)
 
 
 def hash_of(model: bytes) -> str:
-    """What a model is known by."""
+    """Return the SHA-256 of a model."""
     return hashlib.sha256(model).hexdigest()
 
 
@@ -130,10 +129,10 @@ _opening = threading.RLock()
 
 
 def open_model(path: str, layer: str | None, sha256: str | None = None) -> Network:
-    """A model by its file, kept open; a layer inside the graph is made an output of it.
+    """Open a model file once, with ``layer`` as an output.
 
-    Kept by content: by ``sha256``, which the file must have when it is read, else by what the
-    file system says of the file now, so that a file that was written again is read again.
+    Open models are kept by ``sha256``, which the file must have when it is read, else by the file's
+    size and time, so that a rewritten file is read again.
     """
     with _opening:
         kept = _open.get((sha256 or _version(path), layer))
@@ -146,7 +145,7 @@ def open_model(path: str, layer: str | None, sha256: str | None = None) -> Netwo
 
 
 def open_content(content: bytes, name: str, layer: str | None, key: object) -> Network:
-    """A model by its bytes, kept open under ``key``: its hash."""
+    """Open a model from its bytes and keep it open under ``key``."""
     check_whole(content, name)
     network = Network(content, name, seconds=SECONDS)
     if layer is not None and layer not in network.outputs:
@@ -163,7 +162,7 @@ def _version(path: str) -> object:
     try:
         status = Path(path).stat()
     except (OSError, ValueError):
-        return path  # reading it will say what is wrong
+        return path  # reading it will raise the proper error
     return path, status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -176,3 +175,105 @@ def _with_output(model: bytes, name: str, layer: str) -> bytes:
         raise InvalidInput(f"{name} has no layer {layer!r}; its last ones are {some}")
     graph.graph.output.append(onnx.ValueInfoProto(name=layer))
     return bytes(graph.SerializeToString())
+
+
+def model_card(model: OnnxModel, name: str, sha256: str, layer: str, licence: str) -> Card:
+    """Return the card of a user's own model."""
+    return card(name, sha256, model.preparation, layer, licence, pool=model.pool)
+
+
+def wrong_with(found: object, sha256: str) -> str | None:
+    """Return why a parsed record is not the card of a model; None if it is."""
+    if not isinstance(found, dict):
+        return "it is no record"
+    texts = ("model", "sha256", "layer", "licence")
+    lacking = [key for key in texts if not isinstance(found.get(key), str)]
+    if not isinstance(found.get("preprocessing"), dict):
+        lacking.append("preprocessing")
+    if lacking:
+        return f"it does not say {', '.join(lacking)}"
+    return None if found["sha256"] == sha256 else "it is the card of another model"
+
+
+# -- the check that weights are inside the file --------------------------------------------------
+
+# An ONNX file is a protocol buffer, a tree of numbered fields.  Only the messages that can hold a
+# tensor are parsed, so the package onnx is not needed and large weights are skipped.  By message
+# (onnx.proto), the fields that lead to further messages: field number to message.
+_LEADS: dict[str, dict[int, str]] = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse"},
+    "node": {5: "attribute"},
+    "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
+    "sparse": {1: "tensor", 2: "tensor"},
+    "tensor": {},
+}
+_DATA_LOCATION, _EXTERNAL, _LOWER = 14, 1, 0xFFFFFFFF
+_VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5
+
+
+def check_whole(model: bytes, name: str) -> None:
+    """Refuse a model that keeps weights in other files, or is no protocol buffer."""
+    try:
+        outside = _keeps_outside(memoryview(model))
+    except (ValueError, IndexError) as error:
+        raise UnusableModel(f"{name} cannot be opened as ONNX: cut short or damaged") from error
+    if outside:
+        raise UnusableModel(
+            f"{name} keeps its weights in other files next to it; only self-contained files are "
+            "taken (onnx.load, then onnx.save, puts the weights inside)"
+        )
+
+
+def _keeps_outside(model: memoryview) -> bool:
+    waiting = [("model", model)]
+    while waiting:
+        kind, message = waiting.pop()
+        leads = _LEADS[kind]
+        for number, value in _fields(message):
+            if isinstance(value, int):
+                # Readers use the lower 32 bits of an enumeration.
+                if kind == "tensor" and (number, value & _LOWER) == (_DATA_LOCATION, _EXTERNAL):
+                    return True
+            elif number in leads:
+                waiting.append((leads[number], value))
+    return False
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Yield (number, value) of the fields of a message, except numbers of fixed size."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        number, wire = tag >> 3, tag & 7
+        if wire == _VARINT:
+            value, at = _varint(message, at)
+            yield number, value
+            continue
+        if wire == _BYTES:
+            size, at = _varint(message, at)
+        elif wire in (_EIGHT, _FOUR):
+            size = 8 if wire == _EIGHT else 4
+        else:
+            raise ValueError(f"a field of kind {wire}")
+        if at + size > len(message):
+            raise ValueError("a field that ends after its message")
+        if wire == _BYTES:
+            yield number, message[at : at + size]
+        at += size
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    """Return a variable-length integer (seven bits a byte) and the position after it."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than ten bytes")

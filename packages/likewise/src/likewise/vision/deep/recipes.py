@@ -1,9 +1,8 @@
-"""Deep features: what a network sees, as vectors like any other.
+"""Deep features: the activations of one network as vectors.
 
-Three readings of one network: :class:`DeepSparse` (the few strongest of the pooled activations: a
-row for the inverted index), :class:`DeepDense` (all of them) and :class:`DeepCells` (the cells of
-the final map, each with its place: local features, to make words of).  The first two share a
-forward pass when they are given its ``activations``.
+:class:`DeepSparse` keeps the strongest of the pooled activations, for the inverted index;
+:class:`DeepDense` keeps all of them; :class:`DeepCells` gives the cells of the final map, each with
+its place, as local features, which :class:`Projection` shortens for a vocabulary.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,30 +22,32 @@ from likewise.vision.deep.network import PREPARATION, network
 from likewise.vision.deep.runtime import Preparation
 from likewise.vision.local import LocalFeatures
 from likewise.vision.pixels import Pixels, as_pixels
+from likewise_methods.neighbours import DamagedFile, open_arrays, save_arrays
 from likewise_methods.validation import whole
 
 Floats = NDArray[np.float32]
 
 N_DEEP = N_CHANNELS
 KEEP = 128
-"""Activations a sparse vector keeps of 1280: .01 to .02 mAP less than all of them on three sets,
-.004 more on the fourth, and 44 % fewer bytes (docs/results/deep.md)."""
+"""Activations that a sparse vector keeps of 1280: .01 to .02 mAP less than all of them on three
+sets, .004 more on the fourth, and 44 % fewer bytes (docs/results/deep.md)."""
 CELLS_SIZE = 320
-"""Pixels a side for the map of cells: 10 x 10 of them."""
+"""The side of pictures for the map of cells, 10 x 10 of them."""
 BATCH = 64
-"""Pictures a forward pass where many are described at once: a device is busy from there on."""
+"""Pictures in a forward pass of :func:`activations_of`: enough to keep a device busy."""
+_PROJECTION = "projection"
 
 
 def activations(picture: Pixels) -> Floats:
-    """The 1280 pooled activations of a picture: numbers from 0 to 6, about a third above 0."""
+    """Return the 1280 pooled activations of a picture: 0 to 6, about a third above 0."""
     return np.asarray(network().run(PREPARATION(picture)[None], POOLED)[0])
 
 
 def activations_of(pictures: Iterable[Pixels], batch: int = BATCH) -> Iterator[Floats]:
-    """:func:`activations` of many pictures, in order, ``batch`` of them a forward pass.
+    """Yield :func:`activations` of many pictures, ``batch`` of them in a forward pass.
 
-    Pays on a CUDA device (``LIKEWISE_DEVICE=cuda``), where a pass costs the same for one picture
-    as for many.  Numbers are those of single passes but for the last digits.
+    This is faster on a CUDA device (``LIKEWISE_DEVICE=cuda``), where a pass costs the same for one
+    picture as for many.  The last digits may differ from those of single passes.
     """
     whole(batch, "batch")
     left = iter(pictures)
@@ -54,20 +57,20 @@ def activations_of(pictures: Iterable[Pixels], batch: int = BATCH) -> Iterator[F
 
 
 def activation_map(picture: Pixels) -> Floats:
-    """The map that :func:`activations` are the mean of: (rows, columns, 1280)."""
+    """Return the map whose mean :func:`activations` are: (rows, columns, 1280)."""
     (cells,) = network().run(PREPARATION(picture)[None], MAP)
     return np.ascontiguousarray(cells.transpose(1, 2, 0))
 
 
 def strongest(values: Floats, keep: int) -> tuple[NDArray[np.int64], Floats]:
-    """Numbers and weights of the ``keep`` largest positive entries: square root, unit l2 norm.
+    """Return the ``keep`` largest positive entries: their numbers and their roots at unit length.
 
-    The square root keeps a few loud channels from deciding alone.  Ties go to the lower number.
+    The square root keeps a few strong channels from dominating.  Ties go to the lower number.
 
     >>> strongest(np.array([0.0, 9.0, 16.0, 1.0], np.float32), 2)
     (array([1, 2]), array([0.6, 0.8], dtype=float32))
     """
-    # Only what might be among them is sorted: a partition finds the smallest that is kept.
+    # A partition finds the smallest entry that is kept, so that few have to be sorted.
     least = np.partition(values, -keep)[-keep] if keep < len(values) else -np.inf
     chosen = np.flatnonzero((values > 0) & (values >= least))
     if len(chosen) > keep:
@@ -77,7 +80,7 @@ def strongest(values: Floats, keep: int) -> tuple[NDArray[np.int64], Floats]:
 
 
 def unit(values: Floats) -> Floats:
-    """The vector at length 1; one of zeros stays as it is."""
+    """Return the vector at length 1; one of zeros is unchanged."""
     norm = float(np.linalg.norm(values))
     return np.asarray(values / norm, np.float32) if norm > 0 else values
 
@@ -105,7 +108,7 @@ class DeepSparse:
     def extract(
         self, picture: Pixels, pooled: Floats | None = None
     ) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers and weights of the entries kept.
+        """Return the numbers and weights of the entries kept.
 
         Parameters
         ----------
@@ -124,8 +127,8 @@ class DeepSparse:
         return strongest(activations(picture) if pooled is None else pooled, self.keep)
 
     def split(self, cells: Floats) -> NDArray[np.float64]:
-        """The row as a sum over the cells of a map, (rows, columns, 1280): an entry's root is
-        shared out as its activation is."""
+        """Split the row over the cells of a map, (rows, columns, 1280), in proportion to each
+        entry's activations."""
         total = cells.sum(axis=(0, 1), dtype=np.float64)
         chosen, weights = strongest(cells.mean(axis=(0, 1), dtype=np.float32), self.keep)
         made = np.zeros(cells.shape, np.float64)
@@ -144,7 +147,7 @@ class DeepDense:
     """
 
     def extract(self, picture: Pixels, pooled: Floats | None = None) -> Floats:
-        """The vector.
+        """Return the vector.
 
         Parameters
         ----------
@@ -160,7 +163,7 @@ class DeepDense:
         return unit(activations(picture) if pooled is None else pooled)
 
     def split(self, cells: Floats) -> NDArray[np.float64]:
-        """The row as a sum over the cells of a map, (rows, columns, 1280)."""
+        """Split the row over the cells of a map, (rows, columns, 1280)."""
         length = float(np.linalg.norm(cells.sum(axis=(0, 1), dtype=np.float64)))
         return np.asarray(cells, np.float64) / (length or 1.0)
 
@@ -191,7 +194,7 @@ class DeepCells:
         return Preparation(self.size, PREPARATION.scale, PREPARATION.mean, PREPARATION.std)
 
     def extract(self, picture: Pixels) -> LocalFeatures:
-        """Row by row; places and sides are in pixels of the picture given.
+        """Describe the cells, row by row; places and sides are in pixels of the picture given.
 
         Parameters
         ----------
@@ -217,3 +220,62 @@ class DeepCells:
             angles=np.zeros(n, np.float32),
             responses=norms,
         )
+
+
+class Projection:
+    """Principal components of cells: their mean and directions, learned by :meth:`fit`.
+
+    It shortens rows of 1280 numbers to 128, a tenth of the bytes and the work.  There is no
+    whitening: a few hundred pictures say little about the directions of least variance.  Rows come
+    out at unit length, so that distances between words are angles.
+    """
+
+    def __init__(self, mean: Floats, directions: Floats) -> None:
+        self.mean, self.directions = mean, directions
+
+    @classmethod
+    def fit(cls, batches: Iterable[NDArray[Any]], width: int) -> Projection:
+        """Find the ``width`` directions of largest variance of all rows of all batches.
+
+        Sums are in float64.  The largest entry of a direction is positive, so that the same rows
+        give the same directions (the same bits on one machine) and never their mirror images.
+        """
+        total, count = 0.0, 0
+        products: Any = 0.0
+        for batch in batches:
+            rows = np.asarray(batch, np.float64)
+            products = products + rows.T @ rows
+            total = total + rows.sum(axis=0)
+            count += len(rows)
+        if count < 2:
+            raise InvalidInput(f"{count} rows; at least 2 expected")
+        mean = np.asarray(total) / count
+        covariance = products / count - np.outer(mean, mean)
+        _, vectors = np.linalg.eigh(covariance)
+        kept = vectors[:, ::-1][:, : min(width, count - 1, len(mean))].T
+        largest = kept[np.arange(len(kept)), np.abs(kept).argmax(axis=1)]
+        directions = kept * np.sign(largest)[:, None]
+        return cls(mean.astype(np.float32), directions.astype(np.float32))
+
+    def __call__(self, rows: NDArray[Any]) -> Floats:
+        """Project rows and scale them to unit length (a row at the mean becomes zero)."""
+        made = (np.asarray(rows, np.float32) - self.mean) @ self.directions.T
+        norms = np.linalg.norm(made, axis=1, keepdims=True)
+        return np.asarray(made / np.where(norms > 0, norms, 1), np.float32)
+
+    def back(self, rows: NDArray[Any]) -> Floats:
+        """Return projected rows in the old coordinates, approximately and without their length."""
+        return np.asarray(self.mean + np.asarray(rows, np.float32) @ self.directions, np.float32)
+
+    def save(self, path: str | Path) -> None:
+        """Write one checksummed file."""
+        save_arrays(path, _PROJECTION, {}, {"mean": self.mean, "directions": self.directions})
+
+    @classmethod
+    def open(cls, path: str | Path) -> Projection:
+        """Read what ``save`` wrote, or raise ``DamagedFile``."""
+        _, arrays = open_arrays(path, _PROJECTION)
+        mean, directions = arrays.get("mean"), arrays.get("directions")
+        if mean is None or directions is None or directions.shape[1:] != mean.shape:
+            raise DamagedFile(f"{path}: not a usable projection")
+        return cls(mean, directions)

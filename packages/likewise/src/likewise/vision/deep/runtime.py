@@ -1,12 +1,8 @@
-"""Networks at work: an ONNX file opened by onnxruntime, pixels in, activations out.
+"""Run ONNX networks with onnxruntime: pixels in, activations out.
 
-One session a process and model, on one thread: workers are one a core already, and a single thread
-gives the same bits every time on one machine.  ``LIKEWISE_DEVICE=cuda`` asks for a CUDA device in
-place of the processor (extra ``gpu``); its numbers differ from the processor's in the last digits.
-
-:class:`Preparation` is all there is to preprocessing: the picture is resized to a square as it is
-(nothing is cut off, so a cell of the map has a place in the picture) and each channel becomes
-``(x / scale - mean) / std``.
+A session runs on one thread: there is a worker process for each core already, and one thread gives
+the same bits every time on one machine.  ``LIKEWISE_DEVICE=cuda`` uses a CUDA device instead of the
+processor (extra ``gpu``); its numbers differ in the last digits.
 """
 
 from __future__ import annotations
@@ -15,7 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,16 +20,16 @@ from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
 from likewise.lazy_imports import cv2
-from likewise.vision.deep.errors import UnusableModel
-from likewise.vision.deep.libraries import import_library
+from likewise.vision.deep.libraries import UnusableModel, import_library
 from likewise.vision.pixels import Pixels, as_pixels
 from likewise_methods.validation import is_number, one_of, whole
 
 Floats = NDArray[np.float32]
+Card = dict[str, Any]
 MAX_SIZE = 2048
 DEVICES = ("cpu", "cuda")
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
-# Rounding to 10 bits inside of products would change what pictures look like to each other.
+# TF32 rounds the factors of products to 10 bits, which would change rankings.
 _CUDA_OPTIONS = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
 
 
@@ -73,12 +69,12 @@ class Preparation:
             )
 
     def __call__(self, picture: Pixels) -> Floats:
-        """The input of one picture: (3, size, size)."""
+        """Return the input of one picture: (3, size, size)."""
         pixels = as_pixels(picture)
         if pixels.ndim == 2:
             pixels = np.repeat(pixels[:, :, None], 3, axis=2)
         square = _squared(pixels, self.size)
-        # There are 256 values a channel: looked up, they are the same numbers in less time.
+        # A table of the 256 values of a channel gives the same numbers in less time.
         made = np.empty((3, self.size, self.size), np.float32)
         for plane, values, place in zip(cv2.split(square), self._values, made, strict=True):
             cv2.LUT(plane, values, dst=place)
@@ -86,31 +82,51 @@ class Preparation:
 
     @cached_property
     def _values(self) -> list[Floats]:
-        """What each byte becomes, a channel."""
+        """The input value of each byte, by channel."""
         bytes_ = np.arange(256, dtype=np.float32) / np.float32(self.scale)
         pairs = zip(self.mean, self.std, strict=True)
         return [(bytes_ - np.float32(mean)) / np.float32(std) for mean, std in pairs]
 
 
 def _squared(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
-    """Pixels in a square: averaged where it is smaller, for growing would repeat them."""
+    """Resize pixels to a square, by averaging where that shrinks both sides."""
     if min(pixels.shape[:2]) < side:
         return np.asarray(cv2.resize(pixels, (side, side), interpolation=cv2.INTER_LINEAR))
     if pixels.shape[:2] == (2 * side, 2 * side):
-        # Of four bytes OpenCV rounds halves up, and is quick.
+        # For means of four bytes OpenCV has a fast path, which rounds halves up.
         return np.asarray(cv2.resize(pixels, (side, side), interpolation=cv2.INTER_AREA))
-    # OpenCV averages bytes in float32 as well, and takes a quarter longer to read them one by one;
-    # the same sums are rounded here as they are there.
+    # OpenCV averages bytes in float32 too, but is slower at reading them; the sums are the same.
     means = cv2.resize(pixels.astype(np.float32), (side, side), interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.convertScaleAbs(means))
+
+
+def card(
+    name: str, sha256: str, preparation: Preparation, layer: str, licence: str, **more: Any
+) -> Card:
+    """Return the record of a deep space: the model, how pictures are prepared, and the licence.
+
+    It is what must be known to make the same vectors again.
+    """
+    prepared = asdict(preparation)
+    return {
+        "model": name,
+        "sha256": sha256,
+        "preprocessing": {
+            "resize": "to a square, nothing cut off",
+            **{key: list(v) if isinstance(v, tuple) else v for key, v in prepared.items()},
+            "formula": "(x / scale - mean) / std",
+        },
+        "layer": layer,
+        "licence": licence,
+        **more,
+    }
 
 
 class Network:
     """An opened ONNX model with one picture input; ``run`` takes a batch (n, 3, height, width).
 
-    ``device`` is where it runs: what was asked for ("cpu" or "cuda", by default what
-    ``LIKEWISE_DEVICE`` says), or the processor, with a warning, where that cannot be had.
-    ``seconds`` is how long a run may take by the clock; None: as long as it takes.
+    ``device`` is "cpu" or "cuda", by default that of ``LIKEWISE_DEVICE``; where CUDA is not
+    available the processor is used, with a warning.  ``seconds`` limits the time of a run.
     """
 
     def __init__(
@@ -137,7 +153,7 @@ class Network:
         self.outputs = [one.name for one in self._session.get_outputs()]
 
     def run(self, batch: Floats, output: str) -> Floats:
-        """One output for a batch of prepared pictures."""
+        """Return one output for a batch of prepared pictures."""
         if output not in self.outputs:
             raise InvalidInput(
                 f"{self.name} has no output {output!r}; it has {', '.join(self.outputs)}"
@@ -161,10 +177,9 @@ class Network:
 
 
 def _run_options(seconds: float | None) -> tuple[Any, threading.Timer | None]:
-    """Options of a run that ends after so many seconds, and the watch that ends it.
+    """Return options of a run and a timer that ends it, because a graph may hold endless loops.
 
-    A graph may hold loops.  onnxruntime looks between two steps whether it shall go on; no signal
-    and no thread of ours could end it.
+    onnxruntime checks the option between two nodes; no signal and no other thread can end a run.
     """
     if seconds is None:
         return None, None
@@ -179,21 +194,21 @@ def _run_options(seconds: float | None) -> tuple[Any, threading.Timer | None]:
 
 
 def wanted_device(device: str | None = None) -> str:
-    """The device asked for: the argument, else ``LIKEWISE_DEVICE``, else the processor."""
+    """Return and check the device: the argument, else ``LIKEWISE_DEVICE``, else "cpu"."""
     found = os.environ.get("LIKEWISE_DEVICE") or "cpu" if device is None else device
     one_of(found, "device" if device is not None else "LIKEWISE_DEVICE", DEVICES)
     return found
 
 
 def providers(device: str, available: Sequence[str]) -> list[Any]:
-    """What onnxruntime is to run a network with, best first."""
+    """Return onnxruntime's execution providers for a device, best first."""
     if device == "cuda" and _CUDA in available:
         return [(_CUDA, _CUDA_OPTIONS), _CPU]
     return [_CPU]
 
 
 def open_session(model: bytes, name: str, n_threads: int = 1, device: str = "cpu") -> Any:
-    """A session of onnxruntime over the bytes of a model; on the processor unless asked."""
+    """Open a session of onnxruntime over the bytes of a model."""
     onnxruntime = import_library("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads
@@ -205,7 +220,7 @@ def open_session(model: bytes, name: str, n_threads: int = 1, device: str = "cpu
         session = onnxruntime.InferenceSession(model, options, providers=with_what)
     except Exception as error:
         raise UnusableModel(f"{name} cannot be opened as ONNX: {error}") from error
-    # Where the provider is there but its libraries or a device are not, it is the processor too.
+    # onnxruntime also falls back to the processor if CUDA's libraries or the device are missing.
     if device == "cuda" and session.get_providers()[0] != _CUDA:
         warnings.warn(
             f"{name} runs on the processor: this onnxruntime finds no CUDA device to work with "
@@ -218,7 +233,7 @@ def open_session(model: bytes, name: str, n_threads: int = 1, device: str = "cpu
 
 
 def three(value: Any, name: str) -> tuple[float, float, float]:
-    """A number for each of three channels; one number stands for all."""
+    """Return a number for each of three channels, given three or one for all."""
     numbers = [value] * 3 if is_number(value) else value
     if isinstance(numbers, str) or not isinstance(numbers, Sequence) or len(numbers) != 3:
         raise InvalidInput(f"{name} is {value!r}; one number or three (R, G, B) expected")

@@ -1,14 +1,13 @@
 """Tensors from torch's legacy ``.pth`` file, without torch and without running a pickle.
 
-Such a file is five pickles (a magic number, a protocol number, a few facts about the machine, the
-dictionary of tensors, the keys of their storages) and then the storages themselves, raw.  A pickle
-is a program, and the usual reader runs whatever it calls.  The reader here is a machine of its own
-with just the instructions that a dictionary of tensors needs; it knows three names, none of which
-it looks up, and anything else ends in :class:`DamagedWeights` with nothing done.
+Such a file is five pickles (a magic number, a protocol number, facts about the machine, the
+dictionary of tensors, the keys of their storages) followed by the raw storages.  A pickle is a
+program, and the usual reader calls whatever it names.  This reader has only the instructions that a
+dictionary of tensors needs; it accepts four names, imports none, and refuses everything else.
 
 A tensor is a *view* of its storage: an offset, a shape and strides.  The strides are often not
-those of a contiguous array (weights that came from TensorFlow are transposed views), so reading
-the storage in order would run, and be wrong.
+those of a contiguous array (weights that came from TensorFlow are transposed views), so the storage
+cannot be read in order.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.vision.deep.errors import DamagedWeights
+from likewise.vision.deep.libraries import DamagedWeights, read_at_most
 
 MAX_BYTES = 1 << 30
 _MAGIC = 0x1950A86A20F9469CFC6C
@@ -38,7 +37,7 @@ Tensors = dict[str, NDArray[Any]]
 
 
 class _Global(NamedTuple):
-    """A name the file speaks of; it is never imported."""
+    """A name in the file; it is never imported."""
 
     name: str
 
@@ -60,14 +59,8 @@ _MARK = object()
 
 
 def read_tensors(path: str | Path) -> Tensors:
-    """The tensors of a legacy ``.pth`` file by name, each a contiguous array."""
-    path = Path(path)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DamagedWeights(f"{path}: more than {MAX_BYTES:,} bytes")
-        content = path.read_bytes()
-    except OSError as error:
-        raise DamagedWeights(f"{path} cannot be read: {error.strerror}") from error
+    """Return the tensors of a legacy ``.pth`` file by name, each a contiguous array."""
+    content = read_at_most(path, MAX_BYTES, DamagedWeights)
     try:
         return tensors_in(content)
     except DamagedWeights as error:
@@ -75,7 +68,7 @@ def read_tensors(path: str | Path) -> Tensors:
 
 
 def tensors_in(content: bytes) -> Tensors:
-    """:func:`read_tensors` of a file's bytes."""
+    """Return the tensors in the bytes of a file, as :func:`read_tensors` does."""
     if content.startswith(b"PK"):
         raise DamagedWeights("a zip archive; weights in torch's legacy format expected")
     file = io.BytesIO(content)
@@ -94,7 +87,7 @@ def tensors_in(content: bytes) -> Tensors:
 
 
 def _storages(content: bytes, at: int, views: dict[str, _View], keys: Any) -> Tensors:
-    """The raw storages that follow the pickles, by key: a length, then the elements."""
+    """Return the raw storages that follow the pickles, by key: a length, then the elements."""
     named = {view.storage.key: view.storage for view in views.values()}
     texts = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
     if not texts or sorted(keys) != sorted(named):
@@ -120,7 +113,7 @@ def _array(name: str, view: _View, storages: Tensors) -> NDArray[Any]:
     offset, shape, strides = view.offset, view.shape, view.strides
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     empty = 0 in shape
-    # Strides of sides of 0 or 1 are never taken, but may be too large for a machine's numbers.
+    # The stride of a side of 0 or 1 is never used, but may be too large for an integer.
     largest = max((0, *shape, *strides))
     if min((offset, *shape, *strides)) < 0 or (not empty and last >= len(storage)):
         raise DamagedWeights(f"tensor {name} lies outside its storage")
@@ -136,11 +129,11 @@ def _array(name: str, view: _View, storages: Tensors) -> NDArray[Any]:
     return np.ascontiguousarray(spread) if shape else spread.copy()
 
 
-# -- the machine ----------------------------------------------------------------------------
+# -- the pickle machine -----------------------------------------------------------------------
 
 
 class _Machine:
-    """Runs the few instructions; every method is one of them."""
+    """The stack machine of a pickle; every method is an instruction."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -205,7 +198,7 @@ class _Machine:
         self.push(_Storage(str(key), _ELEMENTS[element.name], length))
 
     def attributes(self) -> None:
-        """torch hangs its version notes on the dictionary; they are left where they are."""
+        """Ignore the attributes of the dictionary, which are torch's version numbers."""
         self.stack.pop()
         if type(self.stack[-1]) is not dict:
             raise DamagedWeights("it sets attributes of something that is no dictionary")
@@ -243,17 +236,16 @@ _INSTRUCTIONS: dict[str, Callable[[_Machine, Any], None]] = {
 
 
 def _value(file: io.BytesIO) -> Any:
-    """What the next pickle of the file says, by the instructions above and no others."""
-    machine = _Machine()
+    """Return the value of the next pickle of the file."""
     try:
-        return _run(machine, file)
+        return _run(_Machine(), file)
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
         raise DamagedWeights(f"cut short or damaged ({error})") from error
 
 
 def _run(machine: _Machine, file: io.BytesIO) -> Any:
     with warnings.catch_warnings():
-        # Python warns of strange escapes in texts that are refused a moment later.
+        # Python warns of invalid escapes in texts that are refused next.
         warnings.simplefilter("ignore", DeprecationWarning)
         for code, argument, _ in pickletools.genops(file):
             if code.name == "STOP":

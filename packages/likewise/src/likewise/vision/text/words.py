@@ -1,19 +1,22 @@
-"""Pictures by typed words: a sentence model says which of the things that the pictures' network
-knows a text means, and the network's activations say which pictures show them.
+"""Find pictures by typed words: a sentence model compares a text with the classes of the pictures'
+network, and the network's activations say which pictures show those classes.
 
 After Norouzi et al. 2014 ("convex combination of semantic embeddings"), with class names spelt out;
-the numbers are those of docs/methods/words.md, (1) to (4).
-(1) E_c: the vector of class c, "lemmas: definition"; e: that of the text; s_c = E_c . e, and a
-little more where the text itself has a lemma of c in it, or a lemma's last word (the "elephant" of
-"African elephant"), by the share of the text that it makes up.
+(1) to (4) are the formulas of docs/methods/words.md.
+(1) E_c is the vector of class c, "lemmas: definition", and e that of the text; s_c = E_c . e, plus
+a little if the text contains a lemma of c, or a lemma's last word (the "elephant" of "African
+elephant"), by the share of the text that it makes up.
 (2) w_c ~ exp((s_c - max s) / T) over the N classes of largest s, summing to 1.
 (3) A picture's score is sum_c w_c (l_c - m_c) / d_c: logits l = W a + b of its activations a, with
-the mean m and the deviation d that they have over the collection, so that a class which is loud
-for everything here says nothing.
+their mean m and deviation d over the collection, so that a class that is strong in every picture
+counts for nothing.
 
 (3) is linear in a: but for a constant it is a . sum_c (w_c / d_c) W_c, which is (4).  So a text is
-a row over the activations like a picture's own, and whatever finds pictures by dense rows finds
-them by words; nothing new is stored for it.
+a row over the activations like a picture's own, and any search by dense rows works with it.
+
+``classes.tsv`` has a line for each of the 1,000 classes of ILSVRC 2012, in the order of the
+network's outputs: the WordNet synset, its lemmas and its definition (WordNet 3.0's, under its
+licence; THIRD_PARTY.md).  The weights of the network have the classifier's W and b.
 """
 
 from __future__ import annotations
@@ -24,49 +27,95 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from likewise.errors import InvalidInput
 from likewise.vision.deep.graph import N_CHANNELS
-from likewise.vision.deep.network import SHA256, cache_folder
-from likewise.vision.text.classes import N_CLASSES, classifier, picture_classes, table_digest
+from likewise.vision.deep.libraries import DamagedWeights
+from likewise.vision.deep.network import SHA256, cache_folder, check_weights, weights_path
+from likewise.vision.deep.weights import read_tensors
 from likewise.vision.text.model import TextModel
 from likewise.vision.text.tokens import tidy
 from likewise_methods.neighbours import DamagedFile, open_arrays, save_arrays
 
+N_CLASSES = 1_000
 N_ASKED = 20
 TEMPERATURE = 0.08
 SAID, HINTED = 0.1, 0.05
-"""What a lemma, and the last word of one, add to the cosine where they are the whole text.
+"""What a lemma, and the last word of one, add to the cosine if they are the whole text.
 
-All four were chosen on 42 phrases; on phrases that were written afterwards they are worth a point
+All four were chosen on 42 phrases; on phrases written afterwards they are worth a point
 (docs/results/words.md)."""
 UNSURE = 0.35
 """Nine of 208 English phrases are farther from every class, 23 of 30 in three other languages."""
 N_NAMED = 3
-"""Classes that are named to a person, at most."""
+"""The most classes that are named to a person."""
 _KIND = "picture words"
 _BUILT = 1
 
 Floats = NDArray[np.float32]
 
 
+class PictureClass(NamedTuple):
+    """A class of the network."""
+
+    synset: str
+    lemmas: tuple[str, ...]
+    definition: str
+
+    @property
+    def name(self) -> str:
+        """The first lemma."""
+        return self.lemmas[0]
+
+    @property
+    def sentence(self) -> str:
+        """The text that a sentence model embeds."""
+        return f"{', '.join(self.lemmas)}: {self.definition}"
+
+
+@lru_cache(maxsize=1)
+def picture_classes() -> tuple[PictureClass, ...]:
+    """Return all classes, in the order of the network's outputs."""
+    read = (line.split("\t") for line in _table().decode().splitlines())
+    return tuple(
+        PictureClass(synset, tuple(lemmas.split(", ")), definition)
+        for synset, lemmas, definition in read
+    )
+
+
+def _table() -> bytes:
+    return resources.files("likewise.vision.text").joinpath("classes.tsv").read_bytes()
+
+
+def classifier() -> tuple[Floats, Floats]:
+    """Return W (1000, 1280) and b (1000), the last layer of the pictures' network."""
+    path = weights_path()
+    check_weights(path)
+    tensors = read_tensors(path)
+    W, b = tensors.get("_fc.weight"), tensors.get("_fc.bias")
+    if W is None or b is None or W.shape != (N_CLASSES, N_CHANNELS) or b.shape != (N_CLASSES,):
+        raise DamagedWeights(f"{path} has no classifier of {N_CLASSES:,} classes")
+    return np.asarray(W, np.float32), np.asarray(b, np.float32)
+
+
 @dataclass(frozen=True, eq=False)
 class TextQuery:
-    """What a text means to the pictures' network: classes, strongest first, with weights.
+    """The classes that a text means, strongest first, with weights.
 
     Attributes
     ----------
     text : str
-        What was typed.
+        The text.
     classes : int64 array
         Numbers of classes.
     weights : float64 array
-        What each counts.
+        The weight of each; they sum to 1.
     names : list of str
         Lemmas of the strongest, for people.
     known : float
@@ -76,7 +125,7 @@ class TextQuery:
 
     See Also
     --------
-    PictureWords : gives it.
+    PictureWords : makes it.
     """
 
     text: str
@@ -88,18 +137,17 @@ class TextQuery:
 
     @property
     def unsure(self) -> bool:
-        """Whether the text is far from all that the network knows, as in a language that the model
-        was not taught: what is found then is not to be trusted."""
+        """Whether the text is far from all classes, so that results are not to be trusted."""
         return self.near < UNSURE
 
 
 class PictureWords:
-    """The words of the pictures' network under a text model; made once and kept on disk.
+    """The classes of the pictures' network, embedded by a text model and cached on disk.
 
     Parameters
     ----------
     model : TextModel
-        Knows which words mean the like.
+        Embeds texts and classes.
 
     See Also
     --------
@@ -114,15 +162,15 @@ class PictureWords:
 
     def __init__(self, model: TextModel) -> None:
         self.model = model
-        self.E, self.W, self.b = _kept(model, cache_folder())
+        self.E, self.W, self.b = _class_arrays(model, cache_folder())
 
     def ask(self, text: str) -> TextQuery:
-        """The classes a text means; ``EmptyText`` where it has no words.
+        """Find the classes a text means; raise ``EmptyText`` if it has no words.
 
         Parameters
         ----------
         text : str
-            What was typed.
+            The text.
 
         Returns
         -------
@@ -138,18 +186,17 @@ class PictureWords:
         return TextQuery(text, classes, weights, named, float(known), near)
 
     def row(self, query: TextQuery, mean: Any, covariance: Any) -> Floats:
-        """The query as one row of unit length over the activations.
+        """Return the query as one row of unit length over the activations.
 
         Parameters
         ----------
         query : TextQuery
-            What :meth:`ask` gave.
+            The result of :meth:`ask`.
         mean : array of shape (1280,)
-            That of the collection's rows; what it gives is the same for every picture, so that it
-            is only checked.
+            The mean of the collection's rows.  It adds the same to every picture's score, so only
+            its shape is checked.
         covariance : array of shape (1280, 1280) or (1000,)
-            That of the rows, or already the deviation of each class's logit over them: see
-            :meth:`deviations`.
+            Their covariance, or the deviation of each class's logit (:meth:`deviations`).
 
         Returns
         -------
@@ -170,18 +217,18 @@ class PictureWords:
             )
         if not np.isfinite(d).all():
             raise InvalidInput("covariance has NaN or infinite values")
-        # A collection of one picture, or of copies, has no deviation: all classes count alike.
+        # One picture, or copies of one, have no deviation: all classes then count the same.
         d = np.where(d > 1e-9, d, d.max(initial=0.0) or 1.0)
         made = (query.weights / d) @ self.W[query.classes].astype(np.float64)
         return np.asarray(made / (np.linalg.norm(made) or 1.0), np.float32)
 
     def deviations(self, rows: Any) -> NDArray[np.float64]:
-        """How much each class's logit differs over rows of activations, (1000,)."""
+        """Return the deviation of each class's logit over rows of activations, (1000,)."""
         logits = np.asarray(rows, np.float32) @ self.W.T
         return np.asarray(logits.std(axis=0, dtype=np.float64))
 
     def similar(self, text: str, names: Sequence[str]) -> NDArray[np.float64]:
-        """How near in meaning each name (of a tag, say) is to the text: cosines."""
+        """Return the cosine of the text and each name (of a tag, say)."""
         if not len(names):
             return np.zeros(0)
         rows = self.model.embed([text, *names]).astype(np.float64)
@@ -189,7 +236,7 @@ class PictureWords:
 
 
 def matches(text: str) -> NDArray[np.float64]:
-    """What the very words of the text add to each class."""
+    """Return what the words of the text add to the cosine of each class."""
     words = words_of(tidy(text))
     made = np.zeros(N_CLASSES)
     if not words:
@@ -212,7 +259,7 @@ def _lemmas() -> tuple[tuple[tuple[str, ...], ...], ...]:
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """Words in small letters, without the s of most plurals.
+    """Return the words of a text in lower case, without the s of most plurals.
 
     >>> words_of("Two Grizzly Bears, on grass")
     ('two', 'grizzly', 'bear', 'on', 'grass')
@@ -225,26 +272,21 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def _named(classes: NDArray[np.int64], weights: NDArray[np.float64]) -> list[str]:
-    """Names of the strongest classes, each once; those that hardly count are left out."""
+    """Return the names of the strongest classes, each once, without those of small weight."""
     table = picture_classes()
     strong = [table[c].name for c, w in zip(classes, weights, strict=True) if w >= weights[0] / 5]
     return list(dict.fromkeys(strong))[:N_NAMED]
 
 
-def _kept(model: TextModel, cache: Path) -> tuple[Floats, Floats, Floats]:
-    """E, W and b: from the cache if they are there and sound, else made."""
-    key = hashlib.sha256("".join([model.digest, SHA256, table_digest()]).encode()).hexdigest()
+def _class_arrays(model: TextModel, cache: Path) -> tuple[Floats, Floats, Floats]:
+    """Return E, W and b, from a sound cache or computed now."""
+    table = hashlib.sha256(_table()).hexdigest()
+    key = hashlib.sha256(f"{model.digest}{SHA256}{table}".encode()).hexdigest()
     path = cache / f"words-{key[:16]}-{_BUILT}.arrays"
     with contextlib.suppress(OSError, DamagedFile):
         _, arrays = open_arrays(path, _KIND)
-        E, W, b = (arrays.get(name) for name in ("E", "W", "b"))
-        if (
-            E is not None
-            and W is not None
-            and b is not None
-            and E.shape == (N_CLASSES, model.width)
-        ):
-            return E, W, b
+        if {"E", "W", "b"} <= arrays.keys() and arrays["E"].shape == (N_CLASSES, model.width):
+            return arrays["E"], arrays["W"], arrays["b"]
     E = model.embed([one.sentence for one in picture_classes()])
     W, b = classifier()
     with contextlib.suppress(OSError):
