@@ -9,7 +9,7 @@ import pytest
 
 from likewise.vision.deep.network import is_installed
 from likewise.vision.text import text_model_status
-from likewise_lab.commands.demo_page import demo_page
+from likewise_lab.commands.demo import demo_page
 from likewise_lab.demo.demo import run
 from likewise_lab.demo.themes import THEMES, scene_of, theme_of
 from likewise_lab.demo.typed import WORDS
@@ -30,7 +30,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_planted_views(out: Path) -> None:
     said: list[str] = []
     result = run(out, n_views=2, say=said.append)
-    assert (result.pictures, result.added, result.reused) == (46, 46, False)
+    assert (result.pictures, result.added) == (46, 46)
     assert set(result.means) == EXPECTED
     assert all(0.6 < value <= 1 for value in result.means.values())
     assert set(result.by_kind) == {"original", "crop"}

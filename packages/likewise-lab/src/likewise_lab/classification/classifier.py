@@ -26,20 +26,20 @@ GRID: dict[str, Any] = {"sizes": [16, 24], "step": 8, "max_side": 300, "root": F
 
 
 class Guess(NamedTuple):
-    """A label and how far on its side of the boundary the picture lies; higher is surer."""
+    """A label and the signed distance from its boundary; higher is surer."""
 
     label: str
     score: float
 
 
 class PictureDescriber(NamedTuple):
-    """How a picture becomes the row a linear machine sees."""
+    """Describes a picture as a row for the linear machine."""
 
     coder: ProductSparseCoder
     grid: Mapping[str, Any]
 
     def row(self, picture: Picture | NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Codes pooled in the regions of the picture; zeros for one without any structure."""
+        """Return codes pooled over regions of the picture; zeros where it has no structure."""
         found = dense_sift(self.grid).extract(picture)
         pixels = picture.pixels if isinstance(picture, Picture) else picture
         height, width = pixels.shape[:2]
@@ -47,12 +47,12 @@ class PictureDescriber(NamedTuple):
         return pyramid.pool(found.descriptors, found.positions, (width, height))
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file, for workers."""
+        """Write one checksummed file, for workers."""
         save_arrays(path, f"{_KIND} rows", self.meta(), coder_arrays(self.coder))
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """What ``save`` wrote."""
+        """Read what ``save`` wrote."""
         return cls.of(*open_arrays(path, f"{_KIND} rows"))
 
     def meta(self) -> dict[str, Any]:
@@ -60,14 +60,14 @@ class PictureDescriber(NamedTuple):
 
     @classmethod
     def of(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """KeyError, TypeError or ValueError where it cannot be used."""
+        """Build from stored values; raise KeyError, TypeError or ValueError if unusable."""
         grid = dict(meta["grid"])
         dense_sift(grid)
         return cls(product_coder(meta["coder"], arrays), grid)
 
 
 class Classifier:
-    """Names what is in a picture, as one of the labels it was trained with.
+    """Predicts the label of a picture, one of those it was trained with.
 
     ``figures`` are those of the held-out part: see
     :class:`~likewise_lab.classification.training.Outcome`.
@@ -87,20 +87,20 @@ class Classifier:
         self.figures = dict(figures)
 
     def predict(self, picture: Picture | NDArray[np.uint8], k: int | None = None) -> list[Guess]:
-        """The labels (the first ``k``), best first."""
+        """Return the labels (the first ``k``), best first."""
         scores = self.weights @ self.described.row(picture) + self.intercepts
         order = np.argsort(-scores, kind="stable")[:k]
         return [Guess(self.labels[i], float(scores[i])) for i in order]
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file."""
+        """Write one checksummed file."""
         meta = {"labels": list(self.labels), "figures": self.figures, **self.described.meta()}
         arrays = {"weights": self.weights, "intercepts": self.intercepts}
         save_arrays(path, _KIND, meta, {**arrays, **coder_arrays(self.described.coder)})
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
+        """Read what ``save`` wrote; raise ``DamagedFile`` where it is damaged."""
         meta, arrays = open_arrays(path, _KIND)
         try:
             described = PictureDescriber.of(meta, arrays)

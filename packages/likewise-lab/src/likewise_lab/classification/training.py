@@ -1,8 +1,7 @@
-"""Training a classifier from pictures in folders: one folder a label.
+"""Train a classifier from pictures in folders: one folder a label.
 
-A part of each label's pictures is held out: codebooks and machine are learned from the others and
-judged on it.  Then the machine, with the same codebooks, is trained once more on all pictures; that
-one is saved.  Its accuracy is, if anything, a little better than the one measured.
+A part of each label's pictures is held out.  Codebooks and machine are learned from the others and
+tested on it.  Then the machine is trained on all pictures with the same codebooks, and saved.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ from likewise_methods.psc import ProductSparseCoder
 from likewise_methods.validation import number, whole
 
 LEAST = 4
-"""Pictures a label needs: one to judge by, and a few to learn from."""
+"""The fewest pictures of a label: one to test with, and a few to learn from."""
 PENALTY = 10.0
-"""C of the machine: on Caltech-101 anything from 10 to 100 does alike (docs/results/psc.md)."""
+"""C of the machine; 10 to 100 are equally good on Caltech-101 (docs/results/psc.md)."""
 FACTOR_BELOW = 8_000
 """Up to this many pictures the machine is trained on a factor of their products."""
 
@@ -60,7 +59,7 @@ class Outcome:
 
 
 def find_labelled(source: Path) -> dict[str, list[str]]:
-    """Pictures by label: of a folder its sub-folders', of a collection their folders' names."""
+    """Return pictures by label: names of sub-folders, or of the folders in a collection."""
     if not source.is_dir():
         raise CollectionError(f"{source} is not there; a folder of folders, or a collection")
     if is_collection(source):
@@ -94,7 +93,7 @@ def train(
     seed: int = 0,
     report: Report = silent,
 ) -> tuple[Classifier, Outcome]:
-    """A classifier of labelled pictures, and what it scored on the held-out part."""
+    """Train a classifier; return it with its accuracy on the held-out part."""
     whole(n_words, "n_words", 2)
     number(penalty, "penalty", above=0)
     number(held_out, "held_out", above=0, below=1)
@@ -132,7 +131,7 @@ def train(
 
 
 def _check(pictures: Mapping[str, Sequence[str]], *, readable: bool = False) -> None:
-    """Refuse what cannot be learned from."""
+    """Refuse labels with too few pictures."""
     what = "readable pictures" if readable else "pictures"
     if not pictures:
         raise InvalidInput("no folder with pictures; one folder for each label expected")
@@ -150,7 +149,7 @@ def _check(pictures: Mapping[str, Sequence[str]], *, readable: bool = False) -> 
 
 
 def _held_out(y: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """A share of each label's pictures: at least one, and two are always left."""
+    """Draw a share of each label's pictures: at least one, and at least two are left."""
     aside = np.zeros(len(y), bool)
     for label in np.unique(y):
         own = rng.permutation(np.flatnonzero(y == label))
@@ -159,10 +158,10 @@ def _held_out(y: NDArray[np.int64], share: float, rng: np.random.Generator) -> N
 
 
 def _balance(y: NDArray[np.int64], aside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The held-out part of the pictures that could be read: one of each label, two left of each.
+    """Correct the held-out part after unreadable pictures: one a label out, two left.
 
-    Which these are is known only after all were described, so a picture that takes the place of an
-    unreadable one may have been among those the words were learned from.
+    Unreadable pictures are known only after describing, so a replacement may be a picture that the
+    codebooks were learned from.
     """
     made = aside.copy()
     for label in np.unique(y):
@@ -203,7 +202,7 @@ _SAMPLE = 1_000
 def _rows(
     paths: Sequence[str], described: PictureDescriber, workers: int, report: Report
 ) -> tuple[Any, dict[str, str]]:
-    """Rows of the pictures that can be read, in their order, and the others with the reason."""
+    """Return rows of readable pictures in order, and the others with the reason."""
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "rows.lwc")
         described.save(file)
@@ -235,7 +234,7 @@ class _Task(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """Words and values of a row, or the reason why there is none."""
+    """Columns and values of a row, or the reason why there is none."""
 
     number: int
     problem: str | None
@@ -250,7 +249,7 @@ def _open_describer(path: str) -> PictureDescriber:
 
 
 def _work(task: _Task) -> _Answer:
-    """In a worker: read, describe, pool."""
+    """Read and describe a picture in a worker."""
     try:
         picture = decode(read_content(task.path), max_side=DECODE_SIDE)
         row = _open_describer(task.coder).row(picture)
@@ -272,7 +271,7 @@ class _Machine(NamedTuple):
 
 
 def _machine(rows: Any, y: NDArray[np.int64], penalty: float) -> _Machine:
-    """A linear SVM, each label against the rest."""
+    """Train a linear SVM, each label against the rest."""
     from sklearn.svm import LinearSVC
 
     small = len(y) <= FACTOR_BELOW

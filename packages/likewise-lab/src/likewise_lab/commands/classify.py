@@ -101,14 +101,14 @@ def predict(
             said["problem"] = error.reason
         found.append(said)
         if not json_:
-            _name(said)
+            _print_labels(said)
     if json_:
         echo_json(found)
     if any("problem" in said for said in found):
         raise typer.Exit(1)
 
 
-def _name(said: dict[str, Any]) -> None:
+def _print_labels(said: dict[str, Any]) -> None:
     path = printable(said["picture"])
     if "problem" in said:
         print_line(f"likewise: {path}: {said['problem']}", err=True)

@@ -10,12 +10,16 @@ import typer
 
 from likewise.cli.options import Json, stoppable
 from likewise.cli.output import echo_json, echo_table, plural, print_line, span
+from likewise.cli.pages import render
 from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.learning.learned_directions import Move
     from likewise_lab.demo import DemoResult
+
+
+_MARKS = {True: ("right", "✓"), False: ("wrong", "✗"), None: ("", "")}
 
 
 def demo(
@@ -33,7 +37,6 @@ def demo(
     json_: Json = False,
 ) -> None:
     """Build a collection, search it, print quality and speed, write a page of results."""
-    from likewise_lab.commands.demo_page import demo_page
     from likewise_lab.demo import run
 
     def tell(text: str) -> None:
@@ -85,8 +88,30 @@ def demo(
     _next_steps(result, page, out)
 
 
+def demo_page(result: DemoResult) -> str:
+    """Return the demo's page: figures, and queries with what was found for them."""
+    from likewise_lab.demo.demo import SHOWN_WORST
+    from likewise_lab.demo.lesson import CLICKS, LOOKED_AT
+
+    truth = bool(result.means)
+    return render(
+        "demo.html",
+        package="likewise_lab",
+        title="Likewise on planted views" if truth else "Likewise on your pictures",
+        result=result,
+        lesson=result.lesson,
+        truth=truth,
+        times=", ".join(f"{ms:.1f} ms by {by}" for by, ms in result.search_ms.items()),
+        marks=_MARKS,
+        looked_at=LOOKED_AT,
+        clicks=CLICKS,
+        worst=min(SHOWN_WORST, len(result.asked)),
+        kinds=sorted(result.by_kind.items(), key=lambda item: -sum(item[1].values())),
+    )
+
+
 def _write_learned(result: DemoResult, path: Path) -> None:
-    """The page of what the demo's judgements taught."""
+    """Write the page of what the demo's judgements taught."""
     from likewise.cli.learned_page import learned_page
     from likewise.collection.collection import Collection
 
@@ -98,7 +123,7 @@ def _write_learned(result: DemoResult, path: Path) -> None:
 
 
 def _belongs(move: Move) -> bool:
-    """Whether a picture that moved is of the theme asked about: planted views are named so."""
+    """Return whether a moved picture has the query's theme, by the names of planted views."""
     from likewise_lab.demo.themes import theme_of
 
     return theme_of(Path(move.picture.path).stem) == theme_of(Path(move.query.path).stem)
@@ -174,7 +199,7 @@ def _print_lesson(result: DemoResult) -> None:
 
 
 def _print_typed(result: DemoResult) -> None:
-    """What typed words found: as many answers as there are right pictures, and which are right."""
+    """Print how many of the first answers to typed words are right."""
     if result.hint:
         print_line(result.hint)
         print_line("")
@@ -185,7 +210,7 @@ def _print_typed(result: DemoResult) -> None:
             one.query.text,
             one.query.why.removeprefix("looks like: "),
             f"{one.query.found[0]:.0%}",
-            # What was right at once has nothing to mend.
+            # Nothing can be improved where all was right at once.
             f"{one.query.found[1]:.0%}" if one.query.found[0] < 1 else "",
         ]
         for one in result.typed
@@ -213,7 +238,7 @@ def _next_steps(result: DemoResult, page: Path, out: Path) -> None:
 
 
 def _short(path: Path) -> str:
-    """A path as a person would type it from here."""
+    """Return a path as it is typed in the current folder."""
     import shlex
 
     here = Path.cwd()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Dataset(enum.StrEnum):
-    """Data sets that evaluate knows."""
+    """Data sets that can be measured."""
 
     folders = "folders"
     planted = "planted"

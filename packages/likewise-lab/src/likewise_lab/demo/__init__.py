@@ -1,4 +1,4 @@
-"""The embedded demo on planted views."""
+"""The demo on planted views or on a folder of pictures."""
 
 from typing import TYPE_CHECKING
 

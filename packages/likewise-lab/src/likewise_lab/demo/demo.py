@@ -1,10 +1,9 @@
-"""The embedded demo: pictures in, a collection, searches, figures and something to look at out.
+"""The demo: add pictures to a collection, search it, teach it, and measure what was found.
 
-On planted views the truth is known.  What views of one photograph are alike is found without any
-teaching, and mean average precision is printed by similarity and by kind of view; what belongs to
-a theme is not, and is taught by a few clicks (``lesson.py``).  On a folder of one's own there is no
-truth, and a few pictures drawn by seed are searched instead.  A second run uses the collection of
-the first.
+On planted views the right answers are known.  Views of one photograph are found without teaching,
+and mean average precision is reported by similarity and by kind of view.  Themes of several
+photographs are taught by a few clicks (``lesson.py``).  On any other folder no answers are known,
+and a few pictures drawn by seed are searched.  A second run uses the collection of the first.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from likewise_methods.evaluation import RetrievalQuery
 SIMILARITIES = ("words", "holistic", "both", "deep", "look")
 """Ways to rank that are shown, the best last, where a collection has them."""
 MOST_PICTURES = 1_000
-"""Pictures of a folder of one's own the demo looks at, so that it takes minutes at most."""
+"""The demo takes at most so many pictures of a folder, so that it ends within minutes."""
 _SHOWN_QUERIES = 8
 SHOWN_WORST = 4
 _SHOWN_OWN = 6
@@ -48,11 +47,11 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class DemoHit:
-    """One hit; ``right`` is None where nobody knows.
+    """One hit; ``right`` is None where the right answers are not known.
 
     See Also
     --------
-    DemoQuery : has them.
+    DemoQuery : a query and its hits.
     """
 
     hit: Hit
@@ -62,11 +61,11 @@ class DemoHit:
 
 @dataclass(frozen=True)
 class DemoQuery:
-    """One query and what was found by each similarity shown; AP of the last where known.
+    """One query with its hits by each similarity; average precision of the last where known.
 
     See Also
     --------
-    DemoResult : has them.
+    DemoResult : all queries and figures.
     """
 
     row: ImageRow
@@ -84,8 +83,7 @@ class TaughtGroup:
 
 @dataclass(frozen=True)
 class LearnedQuery:
-    """A query nobody judged, before and after: the first answers from other scenes that nobody
-    clicked."""
+    """A query that was not judged: first answers from other scenes that were not clicked."""
 
     other: OtherQuery
     row: ImageRow
@@ -104,12 +102,12 @@ class TypedWords:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What happened, for whoever prints it or draws it.
+    """What a run of the demo did and measured.
 
     Attributes
     ----------
     collection : Path
-        Where it is.
+        Its folder.
     pictures, added : int
         Pictures in it, and those that this run added.
     seconds : float
@@ -125,21 +123,21 @@ class DemoResult:
     by_kind : mapping of str to mapping of str to float
         The same by kind of view.
     lesson : Lesson or None
-        What judgements did for queries nobody judged.
+        What judgements did for queries that were not judged.
     taught : sequence of TaughtGroup
         What was clicked.
     gained : sequence of LearnedQuery
-        Of each theme the query that gained most, of those nobody clicked; the most first.
+        The query of each theme that gained most, of those not clicked; the largest gain first.
     lost : LearnedQuery or None
         The query that lost most, if one did.
     typed : sequence of TypedWords
         Searches by words.
     hint : str
-        What would show more.
+        What to install so that typed words work.
 
     See Also
     --------
-    run : gives it.
+    run : run the demo.
     """
 
     collection: Path
@@ -158,11 +156,6 @@ class DemoResult:
     typed: Sequence[TypedWords] = ()
     hint: str = ""
 
-    @property
-    def reused(self) -> bool:
-        """Whether the collection of an earlier run was there already."""
-        return self.added == 0
-
 
 def run(
     out: Path,
@@ -174,33 +167,33 @@ def run(
     say: Say = lambda _: None,
     report: Report = silent,
 ) -> DemoResult:
-    """Build (or use again) the collection below ``out`` and search it.
+    """Build or reuse the collection below ``out``, search it and teach it.
 
     Parameters
     ----------
     out : Path
-        Where everything goes.
+        The folder for everything that is written.
     folder : Path, optional
-        Pictures of one's own; by default views of those that libraries ship.
+        Pictures to use; by default planted views.
     n_views : int, default=16
         Views of a scene.
     fresh : bool, default=False
-        Begin anew.
+        Rebuild the collection.
     seed : int, default=0
         Of the views and the queries.
     say : callable, optional
-        Hears what happens, in words.
+        Called with a sentence at each step.
     report : callable, optional
-        Hears how far it is.
+        Called with the progress of each step.
 
     Returns
     -------
     DemoResult
-        What happened.
+        What was done and measured.
 
     See Also
     --------
-    teach : the judgements of it.
+    teach : judge queries and measure the others.
     """
     if folder is None:
         return _on_planted(out, n_views, fresh, say, report)
@@ -208,7 +201,7 @@ def run(
 
 
 def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) -> DemoResult:
-    say("Planting views of the photographs that scikit-image and scikit-learn ship ...")
+    say("Making views of the photographs that scikit-image and scikit-learn ship ...")
     pictures = out / "pictures"
     _forget_other_views(pictures, n_views)
     task = planted_task(pictures, n_views)
@@ -235,7 +228,7 @@ def _on_planted(out: Path, n_views: int, fresh: bool, say: Say, report: Report) 
             )
         say("Typing words, and liking three of what they find ...")
         typed, hint = type_words(col, ids)
-        say("Judging a handful of answers, and asking what nobody judged before and after ...")
+        say("Judging a few answers, and measuring queries that were not judged ...")
         queries = theme_queries(ids)
         lesson = teach(col, queries, ranker, judged_views(queries))
         taught, gained, lost = _shown_lesson(col, ids, lesson)
@@ -273,7 +266,7 @@ def _typed_words(col: Collection, one: TypedQuery) -> TypedWords:
 def _shown_lesson(
     col: Collection, ids: Mapping[str, int], lesson: Lesson | None
 ) -> tuple[list[TaughtGroup], list[LearnedQuery], LearnedQuery | None]:
-    """What a page shows of a lesson: what was clicked, what gained most and what lost most."""
+    """Return what a page shows of a lesson: clicks, the largest gains and the largest loss."""
     if lesson is None:
         return [], [], None
     clicks: dict[str, list[JudgedQuery]] = {}
@@ -305,7 +298,7 @@ def _shown_lesson(
 def _learned_query(
     col: Collection, ids: Mapping[str, int], one: OtherQuery, clicked: AbstractSet[int]
 ) -> LearnedQuery:
-    # Views of the same photograph come first before and after: what changes is behind them.
+    # Views of the same photograph come first, before and after: changes are behind them.
     scene = scene_of(one.query.query)
     left_out = clicked | {image for name, image in ids.items() if scene_of(name) == scene}
     before, after = (
@@ -365,7 +358,7 @@ def _on_folder(
 def _choose_queries(
     queries: Sequence[RetrievalQuery], values: Mapping[str, float]
 ) -> list[RetrievalQuery]:
-    """Queries to show: some from everywhere, then those that went worst."""
+    """Return queries to show: some from everywhere, then those with the worst answers."""
     # A stride that is prime to the number of views walks through scenes and kinds alike.
     count = min(_SHOWN_QUERIES - SHOWN_WORST, len(queries))
     spread = [queries[i * 29 % len(queries)] for i in range(count)]
@@ -374,14 +367,14 @@ def _choose_queries(
 
 
 def _forget_other_views(pictures: Path, n_views: int) -> None:
-    """Take away views that a run with another number of views left behind."""
+    """Delete views that a run with more views has written."""
     for path in pictures.glob("*-[0-9][0-9]-*.jpg"):
         if int(path.stem.rsplit("-", 2)[1]) >= n_views:
             path.unlink()
 
 
 def _open_or_create(path: Path, places: list[Path], fresh: bool, say: Say) -> Collection:
-    """The collection of an earlier run on the same pictures, else a new one."""
+    """Open the collection of an earlier run on the same pictures, else create one."""
     if path.exists():
         col = Collection.open(path)
         same = set(col.info()["roots"]) == {str(place.absolute()) for place in places}
@@ -396,14 +389,14 @@ def _open_or_create(path: Path, places: list[Path], fresh: bool, say: Say) -> Co
 def _add_pictures(
     col: Collection, places: list[Path], report: Report, workers: int | None = None
 ) -> AddResult:
-    """Take in the pictures; a collection that has them follows what changed."""
+    """Add the pictures, or sync a collection that has them."""
     if col.info()["roots"]:
         return col.sync(report=report, workers=workers)
     return col.add(*places, report=report, workers=workers)
 
 
 def _ready(col: Collection) -> tuple[str, ...]:
-    """What can be searched by; no words without a single keypoint, no look of too few pictures."""
+    """Return the similarities whose spaces are ready."""
     spaces = col.spaces
     found = [
         name
@@ -427,7 +420,7 @@ def _ask(col: Collection, image: int, by: tuple[str, ...], right: set[int] | Non
 
 
 def _timings(col: Collection) -> tuple[dict[str, float], float]:
-    """Milliseconds a search of 20 takes: by similarity, and for a picture never seen before."""
+    """Return the milliseconds of a search by similarity, and of one with a new picture."""
     rows = list(col.images())[:: max(1, len(col) // _TIMED)]
     by_similarity = {}
     for by in _ready(col):
@@ -439,7 +432,7 @@ def _timings(col: Collection) -> tuple[dict[str, float], float]:
         by_similarity[by] = 1000 * float(np.median(spent))
     spent = []
     for row in rows[:5]:
-        # Given as pixels it is a stranger, to be described like any other file.
+        # Pixels are described anew, although the picture is in the collection.
         start = time.perf_counter()
         col.search(decode(row.path, max_side=DECODE_SIDE), 20)
         spent.append(time.perf_counter() - start)

@@ -1,10 +1,9 @@
-"""A handful of judgements by the truth, and what they changed: the demo's proof that it learns.
+"""Judge a few queries by known answers and measure what that does for all other queries.
 
-A person who knows what belongs together asks a few pictures, looks at the first answers and clicks:
-the first ones that do not belong are disliked, the first ones that belong and came *after* one of
-those are liked.  Then all other pictures are asked and compared with what they gave before.  Twice:
-among all pictures; and, so that nothing is counted as found that was merely pointed at, by queries
-nobody clicked, among pictures nobody clicked.
+Each judged query dislikes the first wrong answers and likes the first right ones that come after a
+wrong one.  All other queries are searched before and after.  They are compared twice: among all
+pictures; and among pictures that were not clicked, by queries that were not clicked, so that a
+picture that was pointed at does not count as found.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ from likewise_methods.evaluation import RetrievalQuery, average_precision
 
 PROFILE = "demo"
 LOOKED_AT = 60
-"""Answers a person looks at: three screens of them, since the first one holds mostly views of the
-photograph that was asked with."""
+"""Answers that are looked at: three screens, as the first shows mostly views of one photograph."""
 CLICKS = 3
-"""Pictures liked, and pictures disliked, at most, in one judgement."""
+"""The most pictures liked, and the most disliked, in one judgement."""
 
 
 class Gain(NamedTuple):
-    """So many queries, and their mean average precision before and after."""
+    """A number of queries and their mean average precision before and after."""
 
     queries: int
     before: float
@@ -49,10 +47,10 @@ class JudgedQuery:
 
 @dataclass(frozen=True)
 class OtherQuery:
-    """A query nobody judged, before and after, with all answers.
+    """A query that was not judged, with all answers before and after.
 
-    ``unseen`` is its average precision among pictures nobody clicked; None where it was clicked
-    itself, or nothing right is left.
+    ``unseen`` is its average precision among pictures that were not clicked; None where it was
+    clicked itself, or no right picture is left.
     """
 
     query: RetrievalQuery
@@ -71,7 +69,7 @@ class OtherQuery:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a handful of judgements did for queries nobody judged.
+    """What a few judgements did for queries that were not judged.
 
     Attributes
     ----------
@@ -84,7 +82,7 @@ class Lesson:
 
     See Also
     --------
-    teach : gives it.
+    teach : judge and measure.
     """
 
     profile: str
@@ -98,17 +96,16 @@ class Lesson:
 
     @property
     def clicked(self) -> set[int]:
-        """Every picture that was asked with, liked or disliked."""
+        """Every picture that was a judged query, liked or disliked."""
         return {i for one in self.judged for i in (one.image, *one.liked, *one.disliked)}
 
     @property
     def groups(self) -> list[str]:
-        """What was judged about, in order."""
+        """Groups of the judged queries, in order."""
         return list(dict.fromkeys(one.query.group for one in self.judged))
 
     def gain(self, groups: Iterable[str] | None = None) -> Gain:
-        """Queries nobody judged of these groups (None: all that were judged about), among all
-        pictures."""
+        """Gain of queries not judged, among all pictures; None: of all groups with judgements."""
         named = set(self.groups if groups is None else groups)
         return _mean(
             (one.value_before, one.value_after) for one in self.others if one.query.group in named
@@ -116,17 +113,17 @@ class Lesson:
 
     @property
     def unseen(self) -> Gain:
-        """The same groups: queries nobody clicked either, among pictures nobody clicked."""
+        """Gain of the same groups by queries and among pictures that were not clicked."""
         named = set(self.groups)
         return _mean(one.unseen for one in self.others if one.unseen and one.query.group in named)
 
     @property
     def elsewhere(self) -> Gain:
-        """Queries of all other groups, about which nobody said anything: nothing may be lost."""
+        """Gain of all groups without judgements, which must not lose anything."""
         return self.gain({one.query.group for one in self.others} - set(self.groups))
 
     def best_of(self, group: str) -> OtherQuery | None:
-        """The query of a group that gained most, of those nobody clicked."""
+        """Return the query of a group that gained most, of those not clicked."""
         there = [one for one in self.others if one.query.group == group and one.unseen]
         return max(there, key=lambda one: one.gain, default=None)
 
@@ -140,24 +137,23 @@ class Lesson:
 def teach(
     col: Collection, queries: Sequence[RetrievalQuery], ranker: Ranker, judged: Sequence[str]
 ) -> Lesson | None:
-    """Judge some queries, in a profile of its own that begins anew each time, and ask the others.
+    """Judge some queries in a profile that is emptied first, and measure the others.
 
     Parameters
     ----------
     col : Collection
         The pictures.
     queries : sequence of RetrievalQuery
-        Questions whose answers are known, each with the group it belongs to.
+        Queries with known answers and a group each.
     ranker : Ranker
-        Knows the pictures by name.
+        Maps names to pictures.
     judged : sequence of str
         Names of the queries that are judged, in order.
 
     Returns
     -------
     Lesson or None
-        None where nothing is left to learn: all went well, or nothing right was among the first
-        answers.
+        None where there is nothing to judge: the first answers were all right or all wrong.
 
     See Also
     --------
@@ -187,14 +183,14 @@ def teach(
 
 
 def _judge(col: Collection, ranker: Ranker, query: RetrievalQuery) -> JudgedQuery | None:
-    """The first few that do not belong, and the first few that do and came after one of those."""
+    """Dislike the first wrong answers and like the first right ones after a wrong one."""
     image, right = _ids(ranker, query)
     shown = [hit.id for hit in col.search(image, LOOKED_AT, by=PROFILE)]
     wrong = [i for i in shown if i not in right]
     if not wrong or len(wrong) == len(shown):
         return None
     late = [i for i in shown[shown.index(wrong[0]) :] if i in right]
-    # Where all that belongs came first, that is worth saying too.
+    # Where all right answers came first, these are liked.
     liked = (late or [i for i in shown if i in right])[:CLICKS]
     disliked = wrong[:CLICKS]
     col.judge(image, liked, disliked, profile=PROFILE)
@@ -219,7 +215,7 @@ def _compare(
 
 
 def _ask(col: Collection, ranker: Ranker, query: RetrievalQuery) -> Sequence[Hit]:
-    """All pictures but the query itself, best first."""
+    """Return all pictures but the query itself, best first."""
     return col.search(_ids(ranker, query)[0], len(col), by=PROFILE)
 
 

@@ -1,9 +1,8 @@
-"""What belongs together in the demo: themes of several photographs, as a person would sort them.
+"""The demo's themes: groups of photographs that belong together.
 
-A network holds views of one photograph together without being told, but it cannot know that
-somebody keeps bricks, grass and gravel in one folder.  Themes are such a notion: everybody sees
-what is meant, most of it is missed before anybody judges, and the truth is known.  They were set
-down from what the photographs show.  Photographs of no theme stay alone, and nobody judges them.
+A network finds views of one photograph without teaching, but not that bricks, grass and gravel
+belong together.  Themes are chosen by what the photographs show.  Photographs without a theme are
+not judged.
 """
 
 from __future__ import annotations
@@ -18,27 +17,27 @@ THEMES: Mapping[str, Sequence[str]] = {
     "under a lens": ("cell", "ihc", "retina"),
     "writing": ("page", "text"),
 }
-"""Themes, each with the planted scenes of it."""
+"""Themes, each with its planted scenes."""
 
 
 def scene_of(view: str) -> str:
-    """The scene of a planted view, by its name."""
+    """Return the scene of a planted view, by its name."""
     return view.rsplit("-", 2)[0]
 
 
 def theme_of(view: str) -> str:
-    """The theme of a planted view; the scene itself where it has none."""
+    """Return the theme of a planted view; its scene where it has no theme."""
     scene = scene_of(view)
     return next((theme for theme, scenes in THEMES.items() if scene in scenes), scene)
 
 
 def theme_queries(views: Iterable[str]) -> list[RetrievalQuery]:
-    """Every view in turn, which asks for all others of its theme."""
+    """Return a query of each view for all others of its theme."""
     return leave_one_out({view: theme_of(view) for view in views})
 
 
 def judged_views(queries: Iterable[RetrievalQuery]) -> list[str]:
-    """The queries somebody judges: one of each scene that has a theme, the photograph itself."""
+    """Return the names of the queries to judge: the original of each scene with a theme."""
     return [
         query.name
         for query in queries

@@ -1,8 +1,7 @@
-"""Words typed into the demo: what they find, and what three likes make of it.
+"""Typed words in the demo: what they find before and after three likes.
 
-None of the words is part of a file's name, so that only what the pictures show can answer.  They
-were chosen for what they show: texts that are right at once, texts that three likes mend, and one
-that they mend in part.
+No word is part of a file's name, so that only what pictures show can match.  The texts were chosen
+as examples: right at once, corrected by three likes, corrected in part.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ WORDS: Mapping[str, Sequence[str]] = {
     "spaceship": ("rocket",),
     "document": ("page", "text"),
 }
-"""What is typed, and the planted scenes that are meant."""
+"""Texts, each with the planted scenes that are right."""
 PROFILE = "demo-words"
 LIKES = 3
 
 
 @dataclass(frozen=True)
 class TypedQuery:
-    """One text, before and after three likes.
+    """One text with its answers before and after three likes.
 
-    ``found`` are the right ones among as many answers as there are right pictures, before and
-    after; liked pictures, which come first because they were pointed at, are not counted.
+    ``found`` is the share of right ones before and after, among as many answers as there are right
+    pictures that were not liked.
     """
 
     text: str
@@ -47,9 +46,10 @@ class TypedQuery:
 
 
 def type_words(col: Collection, names: Mapping[str, int]) -> tuple[list[TypedQuery], str]:
-    """Each of ``WORDS`` typed, and judged in the demo's profile; and what would make it better.
+    """Search for each text of ``WORDS`` before and after likes; also return a hint.
 
-    ``names`` are the pictures by the names of planted views.
+    ``names`` maps names of planted views to pictures.  The hint says what to install where words
+    cannot be matched with what pictures show.
     """
     if PROFILE in col.profiles:
         col.profiles.roll_back(0, profile=PROFILE)

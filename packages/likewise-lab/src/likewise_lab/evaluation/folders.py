@@ -1,6 +1,6 @@
-"""Labelled pictures in folders, one per class, for ``likewise evaluate dataset folders``.
+"""Labelled pictures in folders, one folder a class, for ``likewise evaluate dataset folders``.
 
-The layout is CLASS/picture or PART/CLASS/picture, told apart by depth alone.  Rows are sorted by
+The layout is CLASS/picture or PART/CLASS/picture, distinguished by depth.  Rows are sorted by
 part, class and name.
 """
 
@@ -19,29 +19,27 @@ from likewise_methods.evaluation import LabelledImages
 
 LAYOUT = "CLASS/picture.jpg or PART/CLASS/picture.jpg (PART such as train, test)"
 
-# A lone top folder with one of these names is a part; any other is just wrapping paper.
+# A single top folder with one of these names is a part; any other is ignored.
 _PARTS = frozenset(
     ["train", "training", "test", "testing", "val", "valid", "validation", "query", "database"]
 )
-
-
 PICTURE_SUFFIXES = frozenset(
     [".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif", ".tiff", ".bmp", ".heic", ".heif", ".avif"]
 )
 
 
 def is_picture(name: str) -> bool:
-    """By suffix only: a data set's folders hold lists and notes beside the pictures."""
+    """Return whether a name has a picture's suffix: data sets also hold lists and notes."""
     return os.path.splitext(name)[1].lower() in PICTURE_SUFFIXES
 
 
 def is_hidden(name: str) -> bool:
-    """What file managers and archivers leave behind: .DS_Store, ._photo.jpg, __MACOSX."""
+    """Return whether a file is from a file manager or archiver: .DS_Store, __MACOSX."""
     return name.startswith(".") or name == "__MACOSX"
 
 
 def files_below(root: Path) -> Iterator[Path]:
-    """Every file below a folder in a fixed order, hidden ones left out."""
+    """Yield every file below a folder in a fixed order, without hidden ones."""
 
     def refuse(error: OSError) -> None:
         raise DatasetError(f"{error.filename or root}: cannot be listed ({error.strerror})")
@@ -58,7 +56,7 @@ def read_folders(
 ) -> LabelledImages:
     """Read ``root``/CLASS/picture or ``root``/PART/CLASS/picture.
 
-    Hidden files and files without a picture's suffix are passed over.  A single folder around
+    Hidden files and files without a picture's suffix are skipped.  A single folder around
     everything (``101_ObjectCategories/``) is ignored.  Classes are numbered by name.
 
     Parameters
@@ -68,7 +66,7 @@ def read_folders(
     name : str, optional
         Of the data set; by default that of ``root``.
     skip : collection of str, optional
-        Classes that are passed over (Caltech-101: ``["BACKGROUND_Google"]``), present or not.
+        Classes that are skipped (Caltech-101: ``["BACKGROUND_Google"]``), present or not.
 
     Returns
     -------
@@ -77,7 +75,7 @@ def read_folders(
 
     See Also
     --------
-    likewise_lab.evaluation.retrieval.read_task : asks about them.
+    likewise_lab.evaluation.retrieval.read_task : make queries of them.
     """
     source = Path(root)
     if not source.is_dir():
@@ -113,7 +111,7 @@ def labelled_files(
 
 
 def _places(inside: Sequence[PurePath], source: Path) -> list[tuple[str, str, str]]:
-    """(part, class, file name) of every picture; the part is "" where there is no such level."""
+    """Return (part, class, file name) of each picture; part is "" where there is none."""
     parts = [path.parts for path in inside]
     start = 0
     while min(len(p) for p in parts) - start >= 3:

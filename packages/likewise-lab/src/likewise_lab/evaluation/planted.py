@@ -1,9 +1,8 @@
-"""Planted views: several hundred pictures with known truth, made from photos that libraries ship.
+"""Planted views: pictures whose right answers are known, made from photographs in wheels.
 
-Scikit-image and scikit-learn carry some twenty photographs in their wheels.  Each becomes a
-scene, and each scene is seen again through crops, perspective, scale, light, blur, noise and JPEG
-artefacts.  Every view knows its scene and the homography that made it, so search, matching and
-learning can be tested and shown with no download.  The same seed gives the same pictures.
+Scikit-image and scikit-learn ship some twenty photographs.  Each is a scene, and views of a scene
+are made by crops, perspective, scale, light, blur, noise and JPEG artefacts.  Each view has its
+scene and the homography that made it.  The same seed gives the same pictures.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _LONGER_SIDE = 480
 
 @dataclass(frozen=True)
 class PlantedView:
-    """One picture: its scene, how it was made, and where scene points went.
+    """One picture, its scene, and how it was made from it.
 
     Attributes
     ----------
@@ -61,7 +60,7 @@ class PlantedView:
 
     See Also
     --------
-    planted_views : makes them.
+    planted_views : make views.
     """
 
     name: str
@@ -72,8 +71,7 @@ class PlantedView:
 
 
 def scenes(folder: Path | None = None) -> list[tuple[str, Pixels]]:
-    """Name and pixels of each scene, longer side at most 480; another ``folder`` of pictures may
-    stand in for the shipped ones."""
+    """Return name and pixels of each scene; ``folder`` replaces the photographs in wheels."""
     if folder is not None:
         files = sorted(path for path in folder.iterdir() if path.is_file())
         if not files:
@@ -86,7 +84,7 @@ def scenes(folder: Path | None = None) -> list[tuple[str, Pixels]]:
 def planted_views(
     n_views: int = 16, *, seed: int = 0, folder: Path | None = None
 ) -> Iterator[PlantedView]:
-    """``n_views`` pictures of each scene: the scene itself, then the kinds of view in turn.
+    """Yield ``n_views`` pictures of each scene: the scene itself, then each kind of view.
 
     The order of kinds is that of :data:`KINDS`, repeated; each round draws other parameters.
 
@@ -97,7 +95,7 @@ def planted_views(
     seed : int, default=0
         The same seed gives the same pictures.
     folder : Path, optional
-        Where the photographs are; by default those that scikit-image and scikit-learn ship.
+        The folder of the photographs; by default those of scikit-image and scikit-learn.
 
     Yields
     ------
@@ -106,7 +104,7 @@ def planted_views(
 
     See Also
     --------
-    write_planted : as files.
+    write_planted : write them as files.
     """
     whole(n_views, "n_views")
     for number, (stem, pixels) in enumerate(scenes(folder)):
@@ -120,7 +118,7 @@ def planted_views(
 
 
 def write_planted(root: Path, n_views: int = 16, *, seed: int = 0) -> RetrievalSet:
-    """Write the views as pictures with ``truth.csv`` beside them; every view is a query in turn.
+    """Write views as JPEGs with ``truth.csv`` next to them; each view is a query.
 
     Parameters
     ----------
@@ -138,8 +136,7 @@ def write_planted(root: Path, n_views: int = 16, *, seed: int = 0) -> RetrievalS
 
     See Also
     --------
-    planted_views : without files.
-    evaluate : asks the queries.
+    planted_views : make views without files.
     """
     root.mkdir(parents=True, exist_ok=True)
     paths: dict[str, Path] = {}
@@ -225,7 +222,7 @@ def _jpeg_artefacts(pixels: Pixels, rng: np.random.Generator) -> tuple[Pixels, M
 
 
 def _everything(pixels: Pixels, rng: np.random.Generator) -> tuple[Pixels, Matrix]:
-    """A little of all of it: what two photographs of one thing are like."""
+    """Apply a little of each, as two photographs of one thing differ."""
     seen, matrix = pixels, np.eye(3)
     for step in (_perspective, _crop, _scale, _light, _noise, _jpeg_artefacts):
         seen, moved = step(seen, rng)

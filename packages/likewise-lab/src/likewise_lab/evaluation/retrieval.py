@@ -1,8 +1,7 @@
-"""How well a collection finds: mean average precision by similarity, where the answers are known.
+"""Measure retrieval: mean average precision by similarity, where the right answers are known.
 
-A task says which pictures go into the collection, which are asked for, and how a ranking is
-scored; :class:`Ranker` asks whatever can search, such as a collection.  Whoever prints the table
-(``likewise evaluate``, the demo) adds nothing to the figures.
+A task has the pictures of the collection, the queries and how a ranking is scored.
+:class:`Ranker` searches a collection, or anything with the same ``search``.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ from likewise_methods.evaluation import (
     leave_one_out,
 )
 
-# A part of a data set with one of these names asks; all other parts are searched.
+# A part of a data set with one of these names has the queries; other parts are searched.
 _ASKING = ("query", "test", "testing")
 
 
 @dataclass(frozen=True)
 class Task:
-    """Pictures by name, the questions over them, and how they are scored.
+    """Pictures by name, queries over them, and how they are scored.
 
     Attributes
     ----------
     name : str
-        Of the data set.
+        Name of the data set.
     protocol : str
-        How it is asked, in words.
+        The protocol in words.
     paths : mapping of str to Path
         Pictures that go into the collection.
     queries : sequence of RetrievalQuery
-        The questions.
+        The queries.
     outside : mapping of str to Path
         Query pictures that do not go into the collection.
     trapezoid : bool
@@ -51,8 +50,8 @@ class Task:
 
     See Also
     --------
-    read_task : reads one.
-    Ranker : asks it.
+    read_task : read a data set.
+    Ranker : search and score.
     """
 
     name: str
@@ -64,25 +63,25 @@ class Task:
 
 
 def read_task(dataset: str, path: Path, *, n_views: int = 16) -> Task:
-    """The task of a data set in its official layout.
+    """Read a data set in its official layout.
 
     Parameters
     ----------
     dataset : str
         Its name, as ``likewise evaluate`` lists them.
     path : Path
-        Where it lies.
+        Its folder.
     n_views : int, default=16
         Views of a scene, for the planted ones.
 
     Returns
     -------
     Task
-        Pictures, questions and how they are scored.
+        Pictures, queries and how they are scored.
 
     See Also
     --------
-    Ranker : asks it.
+    Ranker : search and score.
     """
     if dataset not in TASKS:
         raise DatasetError(f"there is no data set {dataset!r}; there are {', '.join(TASKS)}")
@@ -95,7 +94,7 @@ def read_task(dataset: str, path: Path, *, n_views: int = 16) -> Task:
 
 
 def planted_task(path: Path, n_views: int = 16) -> Task:
-    """Planted views, written to ``path``."""
+    """Write planted views to ``path``; each view is a query."""
     data = write_planted(path, n_views)
     return Task(data.name, "every view in turn, leave one out", data.paths, data.queries)
 
@@ -105,7 +104,7 @@ def _folders(path: Path) -> Task:
 
 
 def class_task(data: LabelledImages, root: Path) -> Task:
-    """Ask for the pictures of one class by each picture, or by those of a query part."""
+    """Search for the pictures of each class by each picture, or by those of a query part."""
     if data.archive is not None:
         raise DatasetError(f"{root} is an archive; unpack it, a collection holds files")
     names = [os.path.relpath(path, root) for path in data.paths]
@@ -142,7 +141,7 @@ TASKS: dict[str, Callable[[Path], Task]] = {
 
 
 def some(task: Task, count: int, *, seed: int = 0) -> Task:
-    """The task with ``count`` of its queries, drawn by seed, where it has more."""
+    """Return the task with at most ``count`` of its queries, drawn by seed."""
     if count < 1:
         raise InvalidInput(f"{count} queries; at least 1 expected")
     if count >= len(task.queries):
@@ -159,12 +158,12 @@ class HasId(Protocol):
 
 
 class Searchable(Protocol):
-    """What is measured: pictures with ids that can be searched, such as a collection."""
+    """Pictures with ids that can be searched, such as a collection."""
 
     def __len__(self) -> int: ...
 
     def id_of(self, path: Path, /) -> int:
-        """The picture of a file; a LookupError where it is not there."""
+        """Return the picture of a file, or raise LookupError."""
         ...
 
     def search(
@@ -176,19 +175,19 @@ class Searchable(Protocol):
         by: str,
         region: tuple[float, float, float, float] | None = None,
     ) -> Sequence[HasId]:
-        """The k pictures most alike."""
+        """Return the k most similar pictures."""
         ...
 
 
 class Ranker:
-    """Answers in the data set's names.
+    """Ranks a task's pictures by name.
 
     Parameters
     ----------
     col : Collection
         Anything that searches as a collection does.
     task : Task
-        Pictures and questions.
+        Pictures and queries.
 
     Attributes
     ----------
@@ -198,8 +197,7 @@ class Ranker:
 
     See Also
     --------
-    read_task : reads a task.
-    evaluate : scores any search.
+    read_task : read a task.
     """
 
     def __init__(self, col: Searchable, task: Task) -> None:
@@ -223,15 +221,15 @@ class Ranker:
         ]  # fmt: skip
 
     def id_of(self, name: str) -> int | None:
-        """The picture a name stands for; None where it is not in the collection."""
+        """Return the picture of a name; None where it is not in the collection."""
         return self._id.get(name)
 
     def names_of(self, image: int) -> list[str]:
-        """The names of a picture."""
+        """Return the names of a picture."""
         return self._names.get(image, [])
 
     def rank(self, query: RetrievalQuery, by: str) -> list[str]:
-        """Every name, best first; pictures that are no part of the data set by their path."""
+        """Return every name, best first; distractors are called ``picture ID``."""
         image = self._id.get(query.query)
         if query.box is not None and image is not None:
             x1, y1, x2, y2 = query.box
@@ -249,7 +247,7 @@ class Ranker:
         return [name for i in images for name in self._names.get(i, [f"picture {i}"])]
 
     def score(self, task: Task, by: str) -> RetrievalScores:
-        """Average precision of every query that can be asked."""
+        """Return the average precision of every query whose picture could be used."""
         if not self.queries:
             raise DatasetError(f"no query picture of {task.name} is in the collection")
         return evaluate(self.queries, lambda query: self.rank(query, by), trapezoid=task.trapezoid)
