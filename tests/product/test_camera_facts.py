@@ -10,7 +10,7 @@ from PIL import Image
 from PIL.TiffImagePlugin import IFDRational
 
 from likewise.errors import NotAnImage
-from likewise.images.camera_facts import read_camera_facts
+from likewise.images.decode import read_camera_facts
 
 
 def picture(camera: dict[int, Any], place: dict[int, Any], kind: str = "JPEG") -> bytes:

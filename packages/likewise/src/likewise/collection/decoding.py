@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from likewise.catalog.content import digest_of
 from likewise.catalog.thumbnails import QUALITY, small_copy
 from likewise.errors import CollectionBusy, DecoderFailed, LikewiseError
-from likewise.images.camera_facts import CameraFacts, read_camera_facts
-from likewise.images.decode import ImageInfo, Source, decode
+from likewise.images.decode import CameraFacts, ImageInfo, Source, decode, read_camera_facts
 from likewise.ingest.pool import Failure, picture_seconds, run
 from likewise.search.query import Region, decode_here
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import re
 import stat
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -38,7 +37,8 @@ from likewise.images.jpegs import plain_pixels, write_jpeg
 from likewise.images.raw_previews import Preview, find_preview
 from likewise.images.recognition import FORMATS as FORMATS
 from likewise.images.recognition import announced_size, recognise_format
-from likewise.images.shots import Shot, read_shot
+from likewise.images.shots import Shot, read_camera, read_date, read_shot
+from likewise.lazy_imports import cv2
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
@@ -79,18 +79,11 @@ _DECODERS = {
 # EXIF orientation -> how to flip the picture (OpenCV's code: 0 top to bottom, 1 left to right, -1
 # both) to bring it upright; from 5 on rows and columns change places first.
 _FLIP = {2: 1, 3: -1, 4: 0, 5: None, 6: 1, 7: -1, 8: 0}
-_TAG_ORIENTATION, _TAG_DATE, _IFD_EXIF = 0x0112, 0x0132, 0x8769
-_TAG_TAKEN, _TAG_DIGITISED = 0x9003, 0x9004
-_TAG_MAKER, _TAG_MODEL = 0x010F, 0x0110
-_MAX_CAMERA = 200
-# Each date has an offset from UTC of its own.
-_OFFSET_OF = {_TAG_TAKEN: 0x9011, _TAG_DIGITISED: 0x9012, _TAG_DATE: 0x9010}
+_TAG_ORIENTATION = 0x0112
 _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 258, 262, 339
 _TIFF_ROWS, _TIFF_TILE_WIDTH, _TIFF_TILE_HEIGHT = 278, 322, 323
 _TIFF_IPTC, _PHOTOSHOP_IPTC = 33723, 0x0404
 _LATE_EXIF = "PNG"
-_DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
-_OFFSET = re.compile(r"[+-]\d\d:\d\d")
 
 
 @dataclass(frozen=True)
@@ -111,6 +104,21 @@ class ImageInfo:
     n_bytes: int
     camera: str | None = None
     shot: Shot | None = None
+
+
+@dataclass(frozen=True)
+class CameraFacts(Shot):
+    """How a picture was taken, and facts about its file.
+
+    ``orientation`` is the turn that the stored pixels need, as in EXIF; ``taken`` is an ISO date,
+    with the offset from UTC if the camera wrote one.
+    """
+
+    format: str = ""
+    n_bytes: int = 0
+    orientation: int = 1
+    camera: str | None = None
+    taken: str | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +167,19 @@ def probe(source: Source, *, max_pixels: int = MAX_PIXELS) -> ImageInfo:
     """
     with _open_image(source, max_pixels) as (_, info):
         return info
+
+
+def read_camera_facts(source: Source) -> CameraFacts:
+    """Return the facts of one file, from its header; an ``ImageError`` if it is no picture."""
+    info = probe(source)
+    return CameraFacts(
+        **asdict(info.shot or Shot()),
+        format=info.format,
+        n_bytes=info.n_bytes,
+        orientation=info.orientation,
+        camera=info.camera,
+        taken=None if info.date is None else info.date.isoformat(),
+    )
 
 
 def embedded_metadata(source: Source, *, max_pixels: int = MAX_PIXELS) -> EmbeddedMetadata:
@@ -322,8 +343,8 @@ def _open_preview(
                 info = replace(info, orientation=turn, width=width, height=height)
             info = replace(
                 info,
-                date=_date(exif) or info.date,
-                camera=_camera(exif) or info.camera,
+                date=read_date(exif) or info.date,
+                camera=read_camera(exif) or info.camera,
                 shot=read_shot(exif) or info.shot,
             )
     yield image, info
@@ -447,9 +468,9 @@ def _info(image: ImageFile.ImageFile, name: str, format_: str, n_bytes: int) -> 
         height=height,
         mode=image.mode,
         orientation=orientation,
-        date=_date(exif),
+        date=read_date(exif),
         n_bytes=n_bytes,
-        camera=_camera(exif),
+        camera=read_camera(exif),
         shot=read_shot(exif),
     )
 
@@ -484,43 +505,6 @@ def _embedded(image: Image.Image) -> EmbeddedMetadata:
                 found = (struct.pack(f"{way}{len(found)}I", *found),)
             iptc = found[0] if isinstance(found[0], bytes) else b""
     return EmbeddedMetadata(xmp, iptc)
-
-
-def _camera(exif: Image.Exif | None) -> str | None:
-    """Return maker and model of the camera; many models begin with the maker."""
-    if not exif:
-        return None
-    found: list[str] = []
-    for tag in (_TAG_MAKER, _TAG_MODEL):
-        value = exif.get(tag)
-        plain = re.sub(r"[\x00-\x1f\x7f\s]+", " ", value).strip() if isinstance(value, str) else ""
-        if plain and found and plain.lower().startswith(found[0].lower()):
-            found = []
-        found += [plain] if plain else []
-    return " ".join(found)[:_MAX_CAMERA] or None
-
-
-def _date(exif: Image.Exif | None) -> datetime | None:
-    """Return when the picture was taken, with its offset from UTC where the camera wrote one."""
-    if not exif:
-        return None
-    inner: dict[int, Any] = {}
-    with suppress(Exception):
-        inner = exif.get_ifd(_IFD_EXIF)
-    for tag in (_TAG_TAKEN, _TAG_DIGITISED, _TAG_DATE):
-        value = exif.get(tag) if tag == _TAG_DATE else inner.get(tag)
-        found = _DATE.match(value.strip()) if isinstance(value, str) else None
-        if found is None:
-            continue
-        text = "{}-{}-{}T{}:{}:{}".format(*found.groups())
-        offset = inner.get(_OFFSET_OF[tag])
-        if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
-            text += offset.strip("\x00 ")
-        try:
-            return datetime.fromisoformat(text)
-        except ValueError:
-            continue  # cameras without a clock write 0000:00:00
-    return None
 
 
 def _load(
@@ -674,8 +658,6 @@ def _sampled(
         return _pixels(image)
     if max(means) > 1:
         image = image.reduce((means[0], means[1]))
-    import cv2
-
     # Plain linear interpolation looks at two pixels, where a step of r pixels ought to average
     # over r of them: its sharpness would change along the row.  Three weights (w, 1 - 2w, w)
     # before it, of variance 2w = (r^2 - 1) / 10, make up for that at a fifth of the price of a
@@ -693,8 +675,6 @@ def _sampled(
 
 def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
     """Turn the pixels upright, in place where possible."""
-    import cv2
-
     if orientation >= 5:
         pixels = cast("NDArray[np.uint8]", cv2.transpose(pixels))
     flip = _FLIP.get(orientation)
@@ -703,8 +683,6 @@ def _upright(pixels: NDArray[np.uint8], orientation: int) -> NDArray[np.uint8]:
 
 def _three_channels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return RGB pixels."""
-    import cv2
-
     if pixels.ndim == 3 and pixels.shape[2] == 3:
         return pixels
     return cast("NDArray[np.uint8]", cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB))
@@ -731,8 +709,6 @@ def shrink(
     size = _size_within((width, height), max_side)
     if size == (width, height) or max(height, width) <= slack * max_side:
         return pixels
-    import cv2
-
     few = rough and max(height, width) < 2 * max_side
     way = cv2.INTER_LINEAR if few else cv2.INTER_AREA
     return cast("NDArray[np.uint8]", cv2.resize(pixels, size, interpolation=way))

@@ -14,7 +14,8 @@ _COMPRESSION, _PHOTOMETRIC, _STRIPS, _STRIP_BYTES = 259, 262, 273, 279
 _SUB_TABLES, _JPEG_AT, _JPEG_BYTES, _DNG = 330, 513, 514, 50706
 _SENSOR = {32803, 34892}
 """Kinds of pixels that only a sensor has: a colour filter array, and its linear form."""
-_SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
+_LETTERS = {1: "B", 3: "H", 4: "I", 13: "I"}
+"""Types of values that are read, as :mod:`struct` writes them."""
 _MAX_TABLES, _MAX_ENTRIES, _MAX_VALUES = 32, 512, 64
 _RAF = b"FUJIFILMCCD-RAW "
 _JPEG_BEGINS = b"\xff\xd8\xff"
@@ -76,19 +77,11 @@ def _find(stream: IO[bytes], size: int) -> Preview | None:
 
 def _places(values: dict[int, list[int]]) -> list[tuple[int, int]]:
     """Return the JPEGs a table points at: by name, or as the only strip of a compressed picture."""
-    found = []
-    for start, length in ((_JPEG_AT, _JPEG_BYTES), (_STRIPS, _STRIP_BYTES)):
-        starts, lengths = values.get(start, []), values.get(length, [])
-        by_strips = start == _STRIPS
-        if len(starts) != 1 or len(lengths) != 1:
-            continue
-        if by_strips and (
-            values.get(_COMPRESSION, [1])[0] not in (6, 7)
-            or _SENSOR & set(values.get(_PHOTOMETRIC, []))
-        ):
-            continue
-        found.append((starts[0], lengths[0]))
-    return found
+    compressed = values.get(_COMPRESSION, [1])[0] in (6, 7)
+    is_picture = compressed and not _SENSOR & set(values.get(_PHOTOMETRIC, []))
+    pairs = [(_JPEG_AT, _JPEG_BYTES), *([(_STRIPS, _STRIP_BYTES)] if is_picture else [])]
+    found = [(values.get(start, []), values.get(length, [])) for start, length in pairs]
+    return [(at[0], size[0]) for at, size in found if len(at) == len(size) == 1]
 
 
 def _checked(
@@ -114,7 +107,7 @@ def _frame(begin: bytes) -> int | None:
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             return marker
         at += 2 + int.from_bytes(begin[at + 2 : at + 4], "big")
-    # A large EXIF may push the frame out of sight; what says so begins with one.
+    # A large EXIF may push the frame beyond the bytes that were read.
     return 0xC0 if at >= len(begin) else None
 
 
@@ -124,22 +117,22 @@ def _read_table(stream: IO[bytes], size: int, at: int, way: str) -> _Table:
     count = min(count, _MAX_ENTRIES)
     entries = stream.read(12 * count + 4)
     values: dict[int, list[int]] = {}
-    for i in range(len(entries) // 12 if len(entries) < 12 * count else count):
+    for i in range(min(count, len(entries) // 12)):
         entry = entries[12 * i : 12 * i + 12]
         tag, kind, number = struct.unpack(way + "HHI", entry[:8])
-        width = _SIZES.get(kind, 0)
-        if kind not in (1, 3, 4, 13) or not 0 < number <= _MAX_VALUES:
+        if kind not in _LETTERS or not 0 < number <= _MAX_VALUES:
             if tag == _DNG:
                 values[tag] = [1]
             continue
+        layout = f"{way}{number}{_LETTERS[kind]}"
+        length = struct.calcsize(layout)
         content = entry[8:12]
-        if width * number > 4:
+        if length > 4:
             (where,) = struct.unpack(way + "I", content)
-            if where + width * number > size:
+            if where + length > size:
                 continue
             stream.seek(where)
-            content = stream.read(width * number)
-        letter = {1: "B", 3: "H", 4: "I", 13: "I"}[kind]
-        values[tag] = list(struct.unpack(f"{way}{number}{letter}", content[: width * number]))
+            content = stream.read(length)
+        values[tag] = list(struct.unpack(layout, content[:length]))
     last = entries[12 * count : 12 * count + 4]
     return _Table(values, struct.unpack(way + "I", last)[0] if len(last) == 4 else 0)

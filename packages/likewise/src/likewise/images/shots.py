@@ -1,6 +1,6 @@
-"""How and where a picture was taken, from its EXIF: lens, exposure, place, rating, program.
+"""Read from EXIF how, where and when a picture was taken.
 
-Values that make no sense are left out one by one; broken metadata never costs a picture.
+Values that make no sense are ignored one by one; broken metadata never makes a picture unreadable.
 """
 
 from __future__ import annotations
@@ -10,14 +10,20 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 _IFD_EXIF, _IFD_GPS = 0x8769, 0x8825
 _EXPOSURE, _APERTURE, _ISO, _BIAS, _FLASH, _FOCAL = 0x829A, 0x829D, 0x8827, 0x9204, 0x9209, 0x920A
 _FOCAL_35, _LENS_MAKER, _LENS = 0xA405, 0xA433, 0xA434
-_SOFTWARE, _RATING = 0x0131, 0x4746
+_MAKER, _MODEL, _SOFTWARE, _RATING = 0x010F, 0x0110, 0x0131, 0x4746
+_CHANGED, _TAKEN, _DIGITISED = 0x0132, 0x9003, 0x9004
+_OFFSET_OF = {_TAKEN: 0x9011, _DIGITISED: 0x9012, _CHANGED: 0x9010}
+"""The tag of each date, with that of its offset from UTC."""
 _GPS_NORTH, _GPS_LATITUDE, _GPS_EAST, _GPS_LONGITUDE, _GPS_BELOW, _GPS_ALTITUDE = 1, 2, 3, 4, 5, 6
 _MAX_TEXT = 200
+_DATE = re.compile(r"(\d{4})[:\-](\d\d)[:\-](\d\d)[ T](\d\d):(\d\d):(\d\d)")
+_OFFSET = re.compile(r"[+-]\d\d:\d\d")
 
 
 class Exif(Protocol):
@@ -60,7 +66,7 @@ def read_shot(exif: Exif | None) -> Shot | None:
     latitude, longitude = _place(gps)
     flash = _number(taken.get(_FLASH), 0, 255)
     found = Shot(
-        lens=_lens(taken),
+        lens=_with_maker(_text(taken.get(_LENS_MAKER)), _text(taken.get(_LENS))),
         exposure=_number(taken.get(_EXPOSURE), 1e-7, 1e6),
         aperture=_number(taken.get(_APERTURE), 0.1, 1e3),
         iso=_whole(_number(taken.get(_ISO), 1, 1e8)),
@@ -75,6 +81,33 @@ def read_shot(exif: Exif | None) -> Shot | None:
         software=_text(_get(exif, _SOFTWARE)),
     )
     return None if found == Shot() else found
+
+
+def read_camera(exif: Exif | None) -> str | None:
+    """Return maker and model of the camera."""
+    if not exif:
+        return None
+    maker, model = _text(_get(exif, _MAKER)), _text(_get(exif, _MODEL))
+    return _with_maker(maker, model) or maker
+
+
+def read_date(exif: Exif | None) -> datetime | None:
+    """Return when the picture was taken, with its offset from UTC if the camera wrote one."""
+    if not exif:
+        return None
+    inner = _ifd(exif, _IFD_EXIF)
+    for tag in (_TAKEN, _DIGITISED, _CHANGED):
+        value = _get(exif, tag) if tag == _CHANGED else inner.get(tag)
+        found = _DATE.match(value.strip()) if isinstance(value, str) else None
+        if found is None:
+            continue
+        text = "{}-{}-{}T{}:{}:{}".format(*found.groups())
+        offset = inner.get(_OFFSET_OF[tag])
+        if isinstance(offset, str) and _OFFSET.fullmatch(offset.strip("\x00 ")):
+            text += offset.strip("\x00 ")
+        with suppress(ValueError):  # cameras without a clock write 0000:00:00
+            return datetime.fromisoformat(text)
+    return None
 
 
 def _ifd(exif: Exif, tag: int) -> Mapping[int, Any]:
@@ -94,12 +127,11 @@ def _rating(exif: Exif) -> int | None:
     return value if isinstance(value, int) and 0 < value <= 5 else None
 
 
-def _lens(taken: Mapping[int, Any]) -> str | None:
-    """Return maker and lens; many lenses begin with the maker."""
-    lens, maker = _text(taken.get(_LENS)), _text(taken.get(_LENS_MAKER))
-    if lens and maker and not lens.lower().startswith(maker.lower()):
-        return f"{maker} {lens}"[:_MAX_TEXT]
-    return lens
+def _with_maker(maker: str | None, name: str | None) -> str | None:
+    """Return maker and name; many names begin with the maker."""
+    if name and maker and not name.lower().startswith(maker.lower()):
+        return f"{maker} {name}"[:_MAX_TEXT]
+    return name
 
 
 def _whole(value: float | None) -> int | None:
