@@ -82,7 +82,7 @@ def test_extrema_are_those_of_the_26_neighbours() -> None:
 
 def test_more_extrema_than_room(image: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = found(image)
-    monkeypatch.setattr(scale_space, "_ROOM", 3)
+    monkeypatch.setattr(scale_space, "_N_EXTREMA", 3)
     again = found(image)
     assert (again.table == usual.table).all()
     assert (again.descriptors == usual.descriptors).all()

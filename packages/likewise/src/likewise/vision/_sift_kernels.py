@@ -1,9 +1,9 @@
-"""The compiled part of SIFT at keypoints: blurring, extrema, places, orientations, descriptors.
+"""The kernels of SIFT at keypoints: blurring, extrema, places, orientations, descriptors.
 
-``levels`` is one octave of the scale space: an array (6, rows, columns) of the picture blurred more
-and more.  No kernel is allowed to regroup additions or to fuse them with products, and angles come
-from a polynomial of its own, so that processors agree on every bit of a picture's blur, places and
-descriptors; only the tables of exponentials come from the system's library.
+``levels`` is one octave of the scale space: an array (6, rows, columns) of increasingly blurred
+pictures.  The compiler may not reorder additions nor fuse them with products, and angles come from
+a polynomial here, so that processors agree on every bit of blur, places and descriptors; only
+exponentials come from the system's library.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 from likewise_methods.kernels import kernel
 
 BORDER = 5
-"""Pixels at the margins of an octave in which nothing is looked for."""
+"""Pixels at the margins of an octave that are not searched."""
 ANGLES = 36
-"""Bins of the histogram that a keypoint's orientation is read from."""
+"""Bins of the histogram of a keypoint's orientations."""
 _STEPS = 5
 _CELLS = 4
 _DIRECTIONS = 8
-# Two directions more than there are: votes are shared with the next, beyond the full turn.
+# Two more directions than there are, because votes are shared with the next one.
 _ROUND = _DIRECTIONS + 2
 _OUTSIDE = (_CELLS + 1) ** 2 * _ROUND * 4
 # The widest window around a keypoint, 2 * 39 + 1 pixels: sigma is at most 1.6 * 2 ** (3.5 / 3).
 _REACH = 80
 _PATCH = _REACH * _REACH
-# Unsigned numbers as indices: they count from the front for certain, which is not asked each time,
-# and columns of one array at known distances cannot overlap.
+# Unsigned indices need no check for negative values, and columns of one array at constant distances
+# cannot overlap.
 _1, _2, _3, _4, _5, _6, _7 = (np.uint64(i) for i in range(1, 8))
 _BORDER = np.uint64(BORDER)
 _B, _C, _D, _E = (np.uint64(i * _PATCH) for i in (1, 2, 3, 4))
@@ -39,7 +39,7 @@ _A7, _A9, _A11 = -0.01852985, 0.00837908, -0.00186516
 
 @kernel
 def double(image, out):  # type: ignore[no-untyped-def]
-    """Twice as many rows and columns: pixel (y, x) goes to (2y, 2x), means between."""
+    """Double rows and columns: pixel (y, x) goes to (2y, 2x), with means between."""
     rows, columns = image.shape
     half = np.float32(0.5)
     for y in range(rows):
@@ -58,7 +58,7 @@ def double(image, out):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False)
 def _reflect(i, n):  # type: ignore[no-untyped-def]
-    """Where a place outside of 0 .. n - 1 is read: mirrored at the outermost pixel."""
+    """Mirror an index outside of 0 .. n - 1 at the outermost pixel."""
     while i < 0 or i >= n:
         i = -i if i < 0 else 2 * (n - 1) - i
     return i
@@ -66,10 +66,10 @@ def _reflect(i, n):  # type: ignore[no-untyped-def]
 
 @kernel
 def blur(source, out, weights):  # type: ignore[no-untyped-def]
-    """A symmetric filter down the columns, then along the row while that is in the cache.
+    """Apply a symmetric filter down the columns, then along the row while it is in the cache.
 
-    ``weights`` are those of the centre and of an even number of pixels to either side, taken two
-    and two: then the sums so far are read and written half as often.
+    ``weights`` are those of the centre and of an even number of pixels to either side: taking two
+    at a time halves the reads and writes of partial sums.
     """
     rows, columns = source.shape
     reach = weights.shape[0] - 1
@@ -106,19 +106,17 @@ def blur(source, out, weights):  # type: ignore[no-untyped-def]
 
 @kernel
 def extrema(levels, threshold, flags, eights, found):  # type: ignore[no-untyped-def]
-    """(layer, y, x) of the pixels of the differences of levels that no neighbour exceeds.
+    """Find (layer, y, x) of the extrema of differences of levels and return their number.
 
-    Their number is returned, which may be more than there are rows in ``found``.  ``flags`` is room
-    for a byte a column, zeros; ``eights`` are the same bytes as whole numbers, eight each.
-
-    A neighbour is one of the 26 in the same and the two adjacent differences.  Differences are
-    made row by row and never kept: three rows of each are enough.
+    The number may be larger than the rows of ``found``.  An extremum is compared with its 26
+    neighbours in the same and the two adjacent differences, of which only three rows are stored.
+    ``flags`` has a byte for each column, all zero; ``eights`` is a view of it as 64-bit integers.
     """
     n_levels, rows, columns = levels.shape
     pixels = levels.reshape(-1)
     n = n_levels - 1
     width, last = np.uint64(columns), np.uint64(columns - BORDER)
-    # Rows of differences, three a layer; then of each layer the highest and lowest of three rows.
+    # Three rows of differences for each layer; then the highest and lowest of the three.
     difference = np.empty(3 * n * columns, np.float32)
     highest = np.empty(n * columns, np.float32)
     lowest = np.empty(n * columns, np.float32)
@@ -157,7 +155,7 @@ def extrema(levels, threshold, flags, eights, found):  # type: ignore[no-untyped
                 bottom = _smaller(_smaller(low[x - _1], low[x]), low[x + _1])
                 flags[x] = ((v > threshold) & (v >= top)) | ((v < -threshold) & (v <= bottom))
             for i in range(eights.shape[0]):
-                # Hardly any flag is set.
+                # Few flags are set.
                 if eights[i] == 0:
                     continue
                 for x in range(8 * i, min(8 * i + 8, columns)):
@@ -185,11 +183,11 @@ def _difference(levels, k, y, x):  # type: ignore[no-untyped-def]
 
 @kernel
 def localise(levels, found, n_layers, contrast, edge, out):  # type: ignore[no-untyped-def]
-    """Keypoints between the pixels: rows (layer, y, x, layer offset, y offset, x offset, response).
+    """Locate extrema between the pixels and return the number of rows written to ``out``.
 
-    A quadratic through the 27 values says where the extremum is (Lowe 2004, section 4); where that
-    is nearer to another pixel the next quadratic is taken there.  Weak ones and those along an edge
-    are left out.  The number of rows of ``out`` that were filled.
+    A row is (layer, y, x, layer offset, y offset, x offset, response).  The extremum of a quadratic
+    through the 27 values is taken (Lowe 2004, section 4); if it is nearer to another pixel, the
+    next quadratic is fitted there.  Weak extrema and those along an edge are dropped.
     """
     _, rows, columns = levels.shape
     kept = 0
@@ -232,7 +230,7 @@ def localise(levels, found, n_layers, contrast, edge, out):  # type: ignore[no-u
             if abs(ox) < 0.5 and abs(oy) < 0.5 and abs(os) < 0.5:
                 settled = True
                 break
-            # Further than the picture is long: no extremum, and no number to be rounded.
+            # An offset beyond the picture may be too large to round.
             if abs(ox) > columns or abs(oy) > rows or abs(os) > n_layers:
                 break
             x, y, k = x + round(ox), y + round(oy), k + round(os)
@@ -259,17 +257,17 @@ def localise(levels, found, n_layers, contrast, edge, out):  # type: ignore[no-u
 
 @kernel(cache=False)
 def _window(radius, sigma, window):  # type: ignore[no-untyped-def]
-    """A Gaussian at -radius .. radius."""
+    """Fill ``window`` with a Gaussian at -radius .. radius."""
     for i in range(radius + 1):
         window[radius + i] = window[radius - i] = math.exp(-i * i / (2.0 * sigma * sigma))
 
 
 @kernel(error_model="numpy")
 def orientations(levels, places, peak, owners, turns):  # type: ignore[no-untyped-def]
-    """Directions of gradients around keypoints: every peak of at least ``peak`` of the highest.
+    """Find orientations of keypoints, every peak of at least ``peak`` of the highest.
 
-    ``places`` are rows (layer, y, x, sigma); votes are weighted by a Gaussian of 1.5 sigma.  Filled
-    are ``owners``, whose it is, and ``turns``; the number of both is returned.
+    ``places`` are rows (layer, y, x, sigma); votes are weighted by a Gaussian of 1.5 sigma.  Fill
+    ``owners`` (rows of ``places``) and ``turns`` (orientations) and return their number.
     """
     _, rows, columns = levels.shape
     pixels = levels.reshape(-1)
@@ -303,7 +301,7 @@ def orientations(levels, places, peak, owners, turns):  # type: ignore[no-untype
         votes[:] = 0
         for j in range(to):
             votes[np.uint32(s[j + _B])] += s[j + _C]
-        # The last bin is the first: a full turn.
+        # The last bin, a full turn, is the first.
         votes[0] += votes[ANGLES]
         highest = np.float32(0.0)
         for b in range(ANGLES):
@@ -325,7 +323,7 @@ def orientations(levels, places, peak, owners, turns):  # type: ignore[no-untype
 
 @kernel(cache=False, error_model="numpy", inline="always")
 def _turns(dx, dy):  # type: ignore[no-untyped-def]
-    """The direction of a gradient in turns, counter-clockwise."""
+    """Return the direction of a gradient in turns, counter-clockwise."""
     w, h = abs(dx), abs(dy)
     steep = h > w
     large, small = (h if steep else w), (w if steep else h)
@@ -341,20 +339,20 @@ def _turns(dx, dy):  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def describe(levels, frames, cap, out):  # type: ignore[no-untyped-def]
-    """Descriptors of frames (layer, y, x, sigma, orientation in turns), as whole numbers to 255.
+    """Describe frames (layer, y, x, sigma, orientation in turns) by integers up to 255.
 
     Every gradient within reach votes for the nearest cells and directions, shared linearly.  A
-    cell is three sigma wide; the Gaussian window of half the descriptor's width does not change
-    when it is turned, so it is a product of a number a row and a number a column.
+    cell is three sigma wide; the Gaussian window of half the descriptor's width is symmetric, so it
+    is a product of a number for the row and one for the column.
 
-    Pixels are gathered first, then all of them are worked out, then they vote: two loops without
-    branches, and a short one that cannot do without memory.
+    Three loops gather pixels, compute their votes and add the votes up; only the last one, which is
+    short, accesses memory at random.
     """
     _, rows, columns = levels.shape
     pixels = levels.reshape(-1)
     window = np.empty(_REACH, np.float32)
     s = np.empty(5 * _PATCH, np.float32)
-    # What falls outside is put behind the cells, which is sooner done than asked.
+    # Votes outside are added after the cells, which is faster than a branch.
     votes = np.empty(_OUTSIDE + 8, np.float32)
     reach = (_CELLS + 1) / 2
     width = np.uint64(columns)
@@ -391,7 +389,7 @@ def describe(levels, frames, cap, out):  # type: ignore[no-untyped-def]
             for j in range(n):
                 s[to + j + _C] = weight * window[across + j]
             dr, dc = np.float32(sine), np.float32(cosine)
-            # Cells count from one: the one before the first takes shares too.
+            # Cells count from one, because the one before the first gets votes too.
             r = np.float32((begin - x0) * sine + i * cosine + _CELLS / 2 + 0.5)
             c = np.float32((begin - x0) * cosine - i * sine + _CELLS / 2 + 0.5)
             for j in range(n):
@@ -435,11 +433,11 @@ def describe(levels, frames, cap, out):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False)
 def _finish(votes, cap, out):  # type: ignore[no-untyped-def]
-    """Cells from the votes: capped at ``cap`` of the length, then of length 512 and rounded."""
+    """Sum votes to cells, cap them at ``cap`` of the length, scale them to length 512, round."""
     for i in range(_CELLS):
         for j in range(_CELLS):
-            # Votes lie by the cell that they begin in, four numbers each: what they give to it, to
-            # the next one to the right, to the one below, and to the one right of that.
+            # Votes are stored by their first cell, four numbers each: the shares of that cell, of
+            # the one to the right, of the one below, and of the one right of that.
             a, b = _begin(i + 1, j + 1), _begin(i + 1, j) + 1
             c, d = _begin(i, j + 1) + 2, _begin(i, j) + 3
             k = (i * _CELLS + j) * _DIRECTIONS
@@ -465,5 +463,5 @@ def _finish(votes, cap, out):  # type: ignore[no-untyped-def]
 
 @kernel(cache=False, inline="always")
 def _begin(r, c):  # type: ignore[no-untyped-def]
-    """Where the votes that begin in a cell lie; cells count from one before the first."""
+    """Return the position of a cell's votes; cells count from one before the first."""
     return (r * (_CELLS + 1) + c) * _ROUND * 4

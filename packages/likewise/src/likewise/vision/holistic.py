@@ -1,14 +1,13 @@
 """Holistic features: 428 numbers for the colours, the texture and the edges of a whole picture.
 
 The three blocks follow NUS-WIDE (Chua et al. 2009): 225 block-wise colour moments, 128 wavelet
-texture energies, an edge direction histogram.  NUS-WIDE's own histogram has 73 bins; its first
-73 entries here are those, and two strengths of the edges make 75, so that the whole has the 428
-entries the SISO paper speaks of.  :func:`bin_names` names every one of them.
+texture energies, an edge direction histogram.  NUS-WIDE's histogram has 73 bins; two strengths of
+the edges follow, so that the whole has the 428 entries of the SISO paper.  :func:`bin_names` names
+them.
 
-What small pictures lose: at 32 x 32 (CIFAR) a block of the 5 x 5 grid has 36 to 49 pixels, so its
-skewness is mostly noise; the wavelet block works on an enlarged copy, whose finest level then
-only measures the interpolation; the edge histogram rests on some hundred pixels.  Means and
-standard deviations of colour keep their meaning.
+On small pictures some blocks are weak: at 32 x 32 (CIFAR) a block of the 5 x 5 grid has 36 to 49
+pixels, so its skewness is mostly noise; the wavelet block works on an enlarged copy, whose finest
+level only measures the interpolation; the edge histogram counts some hundred pixels.
 """
 
 from __future__ import annotations
@@ -37,18 +36,17 @@ _EDGE_STRENGTH = 3.75
 # Energies span three orders of magnitude; the floor is a quarter of one grey level.
 _ENERGY_FLOOR = 1e-3
 
-# Where the nine moments of a block of a photograph usually lie and how far they spread, in CIE
-# units (rows L*, a*, b*; columns mean, deviation, skewness), rounded from two photo collections.
-# They make the moments comparable, which a plain norm would not: without them the mean of L* is
-# nearly all of the vector (mAP on Corel-1k, one of the two, .425 without and .499 with).
-# Skewness counts half.
+# The mean and spread of the nine moments of a block, in CIE units (rows L*, a*, b*; columns mean,
+# deviation, skewness), rounded from two photo collections.  Without them the mean of L* is nearly
+# all of the vector (mAP on Corel-1k, one of the two, .425 without and .499 with).  Skewness counts
+# half.
 _TYPICAL = np.array([[50, 16, 0], [0, 5, 0], [6, 7, 0]], np.float64)
 _SPREAD = np.array([[24, 9, 31], [12, 6, 14], [15, 6, 15]], np.float64)
 
 
 @dataclass(frozen=True)
 class Holistic:
-    """The recipe of the 428-D vector: each block normalised, then the whole; unit l2 norm.
+    """The 428-D vector of a picture: each block normalised, then the whole; unit l2 norm.
 
     See Also
     --------
@@ -69,7 +67,7 @@ class Holistic:
     """
 
     def extract(self, picture: Pixels) -> Floats:
-        """Colour (225), texture (128) and edges (75) of one picture, in this order.
+        """Return colour (225), texture (128) and edges (75) of a picture, in this order.
 
         Parameters
         ----------
@@ -93,7 +91,7 @@ class Holistic:
 
 
 def colour_moments(picture: Pixels) -> NDArray[np.float64]:
-    """225 block-wise colour moments in CIE L*a*b*.
+    """Return 225 block-wise colour moments in CIE L*a*b*.
 
     The picture (longer side at most 512) is cut into 5 x 5 blocks, block edges at floor(i n / 5).
     Entry ``((row * 5 + column) * 3 + channel) * 3 + moment``: channels L* (0 to 100), a*, b*;
@@ -142,7 +140,7 @@ def colour_moments(picture: Pixels) -> NDArray[np.float64]:
 
 
 def wavelet_texture(picture: Pixels) -> NDArray[np.float64]:
-    """128 wavelet energies: mean and standard deviation of |coefficient| in 64 sub-bands.
+    """Return 128 wavelet energies: mean and standard deviation of |coefficient| in 64 sub-bands.
 
     Luma in [0, 1], longer side brought to 256, sides rounded to multiples of 8; Haar filters.
     The first 24 entries are the pyramid transform: levels 1 to 3, at each the sub-bands LL, LH,
@@ -184,7 +182,7 @@ def wavelet_texture(picture: Pixels) -> NDArray[np.float64]:
 
 
 def edge_histogram(picture: Pixels) -> NDArray[np.float64]:
-    """75-D edge direction histogram.
+    """Return the edge direction histogram, 75 numbers.
 
     Luma with a longer side of at most 256, smoothed (sigma 1), Sobel gradients.  A pixel whose
     gradient is stronger than 3.75 grey levels per pixel is an edge.  Entries 0 to 71: share of
@@ -226,7 +224,7 @@ def edge_histogram(picture: Pixels) -> NDArray[np.float64]:
 
 
 def bin_names() -> list[str]:
-    """What each of the 428 entries is, in their order.
+    """Name the 428 entries, in order.
 
     Returns
     -------
@@ -263,7 +261,7 @@ def bin_names() -> list[str]:
 
 
 def _haar(images: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One level of the orthonormal Haar transform of each image: (n, 4, h/2, w/2)."""
+    """Return one level of the orthonormal Haar transform of images: (n, 4, h/2, w/2)."""
     left, right = images[..., 0::2], images[..., 1::2]
     low, high = left + right, left - right
     bands = [

@@ -1,9 +1,8 @@
-"""Local features: SIFT and RootSIFT at detected keypoints, and SIFT on a dense grid.
+"""Local features: SIFT and RootSIFT at detected keypoints, and on a dense grid.
 
-A recipe (:class:`SIFT`, :class:`DenseSIFT`) is a frozen record of parameters with one method,
-``extract``.  Descriptors are 128 non-negative numbers of unit l2 norm: 4 x 4 spatial bins (rows
-first), 8 orientations each, counter-clockwise from the positive x axis.  Dense and detected
-descriptors share that layout, so that one vocabulary serves both.
+:class:`SIFT` and :class:`DenseSIFT` hold parameters and have one method, ``extract``.  Descriptors
+are 128 non-negative numbers of unit l2 norm: 4 x 4 spatial bins (rows first), 8 orientations each,
+counter-clockwise from the positive x axis, so that one vocabulary serves both.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ Floats = NDArray[np.float32]
 _CELLS = 4
 _ORIENTATIONS = 8
 _WIDTH = _CELLS * _CELLS * _ORIENTATIONS
-# Lowe's cap on one entry of the unit descriptor: no single strong edge may dominate.
+# Lowe's cap on an entry of the unit descriptor, so that no strong edge dominates.
 _CAP = 0.2
 
 
 @dataclass(frozen=True)
 class LocalFeatures:
-    """Descriptors with their places, in pixels of the array that was given to ``extract``.
+    """Descriptors and their places, in pixels of the array given to ``extract``.
 
     Attributes
     ----------
@@ -62,10 +61,9 @@ class LocalFeatures:
 
 
 def root_sift(descriptors: Floats) -> Floats:
-    """RootSIFT: l1-normalise, then square root.
+    """Apply RootSIFT: l1-normalise, then take the square root.
 
-    Rows come out with unit l2 norm, and their inner product is the Hellinger kernel of the rows
-    that went in.
+    The new rows have unit l2 norm; their inner product is the Hellinger kernel of the old ones.
 
     Parameters
     ----------
@@ -78,7 +76,7 @@ def root_sift(descriptors: Floats) -> Floats:
 
     See Also
     --------
-    SIFT : with ``root`` gives it.
+    SIFT : applies it with ``root``.
 
     References
     ----------
@@ -97,20 +95,20 @@ def root_sift(descriptors: Floats) -> Floats:
 class SIFT:
     """SIFT at detected keypoints; with ``root`` (the default) RootSIFT.
 
-    A picture without keypoints gives an empty set.  Keypoints and descriptors are those of OpenCV,
-    parameters too, in about half of its time.
+    A picture without keypoints gives an empty set.  Keypoints, descriptors and parameters are
+    OpenCV's, in about half of its time.
 
     Parameters
     ----------
     max_features : int, default=2000
-        Of what the detector finds, the strongest are kept, strongest first.
+        The strongest keypoints are kept, strongest first.
     max_side : int or None, default=1024
         The longer side is limited to it before detection.
     root : bool, default=True
         RootSIFT.
     upright : bool, default=False
-        Fixes every orientation at zero: better where pictures are never turned, and one descriptor
-        a place instead of several.
+        Fixes every orientation at zero: better if pictures are never rotated, and a place has one
+        descriptor instead of several.
     contrast_threshold : float, default=0.04
         Higher finds less.
     edge_threshold : float, default=10.0
@@ -290,19 +288,17 @@ _FIELDS = ("descriptors", "positions", "scales", "angles", "responses")
 
 
 def _unshrunk(places: NDArray[np.float64], scale: NDArray[np.float64]) -> Floats:
-    """Places in the picture that was given: pixel centres sit at whole numbers, so the corner
-    (-.5, -.5) is what scales."""
+    """Return places in the original picture; pixel centres are at integers, the corner at -.5."""
     return np.ascontiguousarray((places + 0.5) / scale - 0.5, np.float32)
 
 
 def _half(cell: int) -> float:
-    """The centre of a bin with an even number of pixels lies between two of them."""
+    """Return .5 for an even bin, whose centre is between two pixels."""
     return 0.0 if cell % 2 else 0.5
 
 
 def _starts(length: int, cell: int, step: int) -> NDArray[np.int64]:
-    """Centres of the first bin of each frame along one side, margins equal; for even cells
-    half a pixel further (``_half``)."""
+    """Return the centres of the first bins of frames along a side, less :func:`_half`."""
     room = length - _CELLS * cell
     if room < 0:
         return np.zeros(0, np.int64)
@@ -312,7 +308,7 @@ def _starts(length: int, cell: int, step: int) -> NDArray[np.int64]:
 
 
 def _smooth(image: Floats, cell: int) -> Floats:
-    # The camera is taken to have blurred by half a pixel already.
+    # The camera is assumed to have blurred by half a pixel.
     variance = (cell / 6) ** 2 - 0.25
     if variance <= 0:
         return image
@@ -320,18 +316,11 @@ def _smooth(image: Floats, cell: int) -> Floats:
 
 
 def _orientation_maps(image: Floats) -> Floats:
-    """Gradient magnitude shared linearly between the two nearest of eight directions."""
-    dx = np.asarray(
-        cv2.filter2D(
-            image, -1, np.array([[-0.5, 0, 0.5]], np.float32), borderType=cv2.BORDER_REPLICATE
-        )
-    )
-    # Upwards, as a mathematician draws it: rows count downwards.
-    dy = np.asarray(
-        cv2.filter2D(
-            image, -1, np.array([[0.5], [0], [-0.5]], np.float32), borderType=cv2.BORDER_REPLICATE
-        )
-    )
+    """Share gradient magnitudes linearly between the two nearest of eight directions."""
+    slope = np.array([[-0.5, 0, 0.5]], np.float32)
+    dx = np.asarray(cv2.filter2D(image, -1, slope, borderType=cv2.BORDER_REPLICATE))
+    # Upwards is positive, though rows count downwards.
+    dy = np.asarray(cv2.filter2D(image, -1, -slope.T, borderType=cv2.BORDER_REPLICATE))
     magnitude, angle = cv2.cartToPolar(dx, dy)
     position = np.asarray(angle) * (_ORIENTATIONS / (2 * np.pi))
     lower = np.floor(position)
@@ -347,8 +336,8 @@ def _orientation_maps(image: Floats) -> Floats:
 
 
 def _frames(maps: Floats, ys: NDArray[np.int64], xs: NDArray[np.int64], cell: int) -> Floats:
-    """Histograms of all bins of all frames, one row a frame, Gaussian window applied."""
-    # Weights of the pixels around a bin's centre, which for even cells is half a pixel off.
+    """Return the windowed histograms of all bins, a row for each frame."""
+    # Weights of the pixels around a bin's centre.
     offsets = np.arange(1 - cell, cell + 1 - cell % 2) - _half(cell)
     triangle = (1 - np.abs(offsets) / cell).astype(np.float32) / cell
     anchor = (cell - 1, cell - 1)
@@ -373,7 +362,7 @@ def _frames(maps: Floats, ys: NDArray[np.int64], xs: NDArray[np.int64], cell: in
 
 
 def _cap_entries(raw: Floats, norms: Floats) -> Floats:
-    """Unit norm, entries capped at 0.2, unit norm again."""
+    """Normalise rows, cap entries at 0.2, normalise again."""
     return _unit(np.minimum(raw / norms[:, None], _CAP))
 
 

@@ -1,7 +1,7 @@
-"""What every feature does first: check the pixels, shrink them, turn them grey or to LAB.
+"""Prepare pixels for every feature: check them, shrink them, convert them to grey or LAB.
 
 Features take a :class:`~likewise.images.decode.Picture` or a plain uint8 array; arrays are
-coerced here once, so that the extractors can trust them.
+checked here once, so that the extractors can trust them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Pixels = Picture | NDArray[np.uint8]
 
 
 def as_pixels(picture: Pixels) -> NDArray[np.uint8]:
-    """The pixels as a uint8 array, (height, width) or (height, width, 3) RGB."""
+    """Return the pixels as a uint8 array, (height, width) or (height, width, 3) RGB."""
     pixels: NDArray[Any] = picture.pixels if isinstance(picture, Picture) else np.asarray(picture)
     if pixels.dtype != np.uint8:
         raise InvalidInput(f"pixels are {pixels.dtype}; uint8 expected (see likewise.decode)")
@@ -37,7 +37,7 @@ def as_pixels(picture: Pixels) -> NDArray[np.uint8]:
 def shrunk(
     pixels: NDArray[np.uint8], max_side: int | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """The pixels with a longer side of at most ``max_side``, and the factors (x, y) applied.
+    """Shrink pixels to a longer side of at most ``max_side``; return them and the factors (x, y).
 
     Sides are whole numbers, so the two factors differ a little.
     """
@@ -52,12 +52,12 @@ def shrunk(
 
 
 def grey(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Luma (ITU-R 601) of RGB pixels; grey ones are returned as they are."""
+    """Return the luma (ITU-R 601) of RGB pixels; grey ones are unchanged."""
     return pixels if pixels.ndim == 2 else _uint8(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY))
 
 
 def lab(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """CIE L*a*b* in eight bits: L* times 255/100, a* and b* plus 128."""
+    """Return CIE L*a*b* in eight bits: L* times 255/100, a* and b* plus 128."""
     if pixels.ndim == 2:
         pixels = _uint8(cv2.cvtColor(pixels, cv2.COLOR_GRAY2RGB))
     return _uint8(cv2.cvtColor(pixels, cv2.COLOR_RGB2LAB))

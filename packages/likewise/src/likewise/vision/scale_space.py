@@ -1,9 +1,8 @@
 """SIFT's keypoints and descriptors: extrema of differences of Gaussians (Lowe 2004).
 
 The scale space starts with the picture at twice its size.  An octave is six levels, each blurred
-more than the one before; differences of neighbours are looked through for extrema and never kept.
-Steps, constants and rounding follow OpenCV's, so that its descriptors and these are the same but
-for the last digit; what differs is the time.
+more than the one before; extrema are found in differences of adjacent levels, which are not stored.
+Steps, constants and rounding follow OpenCV's, so that descriptors differ only in the last digit.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ Floats = NDArray[np.float32]
 
 _LAYERS = 3
 _SIGMA = 1.6
-# What the camera blurred already, in pixels of the doubled picture.
+# The blur of the camera, in pixels of the doubled picture.
 _CAMERA = 1.0
 _PEAK = 0.8
 _WIDTH = 128
-# Extrema of an octave that there is room for at first; with more it is looked through twice.
-_ROOM = 65_536
+# The first size of the array of extrema; an octave with more is searched twice.
+_N_EXTREMA = 65_536
 
 
 class Keypoints(NamedTuple):
-    """What was found: a row of ``table`` and a descriptor each, strongest first.
+    """Keypoints, strongest first: a row of ``table`` and a descriptor each.
 
     ``table`` has columns x, y, size (twice sigma), angle (degrees, clockwise), response.
     """
@@ -50,10 +49,10 @@ def keypoints(
     upright: bool,
     cap: float,
 ) -> Keypoints:
-    """Detect, keep the ``max_features`` strongest, describe them."""
+    """Find keypoints, keep the ``max_features`` strongest and describe them."""
     sizes = _octave_sizes(*image.shape)
-    with _room(sum((_LAYERS + 3) * rows * columns for rows, columns in sizes)) as room:
-        octaves = _blur(np.ascontiguousarray(image), sizes, room)
+    with _buffer(sum((_LAYERS + 3) * rows * columns for rows, columns in sizes)) as buffer:
+        octaves = _blur(np.ascontiguousarray(image), sizes, buffer)
         found = [np.empty((0, 7))]
         for octave, levels in enumerate(octaves):
             found.append(_detect(levels, contrast_threshold, edge_threshold, upright))
@@ -66,21 +65,21 @@ def keypoints(
 def _strongest(
     found: NDArray[np.float64], max_features: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Frames and rows of the table, strongest first; ties by place, so that the answer is one."""
+    """Return frames and rows of the table, strongest first, ties by place."""
     octave, _, y, x, sigma, turn, response = found.T
     pixel = 2.0 ** (octave - 1)
-    # Table and picture count angles the other way round.
+    # Angles of the table are clockwise.
     degrees = np.where(turn == 0, 0, 360 * (1 - turn))
     table = np.column_stack([x * pixel, y * pixel, 2 * sigma * pixel, degrees, response])
     order = np.lexsort((degrees, table[:, 2], table[:, 0], table[:, 1], -response))
-    # Two neighbours can lead to one extremum.
+    # Two adjacent pixels can lead to one extremum.
     again = (table[order[1:]] == table[order[:-1]]).all(axis=1)
     order = np.delete(order, 1 + np.flatnonzero(again))[:max_features]
     return found[order], table[order]
 
 
 def _describe(octaves: list[Floats], frames: NDArray[np.float64], cap: float) -> Floats:
-    """Descriptors of frames (octave, layer, y, x, sigma, turn, ..), made in the order of pixels."""
+    """Describe frames (octave, layer, y, x, sigma, turn, ..), in the order of pixels in memory."""
     order = np.lexsort((frames[:, 2], frames[:, 1], frames[:, 0]))
     in_order = frames[order]
     begins = np.searchsorted(in_order[:, 0], np.arange(len(octaves) + 1))
@@ -95,26 +94,26 @@ def _describe(octaves: list[Floats], frames: NDArray[np.float64], cap: float) ->
 # -- the scale space -----------------------------------------------------------------------------
 
 _spare: list[Floats] = []
-"""Room that was used before: the system takes as long to give it as a blur takes to fill it."""
-_MOST_SPARE = 24_000_000
+"""A buffer to use again: allocating it takes as long as a blur takes to fill it."""
+_MAX_SPARE = 24_000_000
 
 
 @contextmanager
-def _room(n: int) -> Iterator[Floats]:
-    """``n`` numbers; one such room is kept for the next picture, if it is not very large."""
+def _buffer(n: int) -> Iterator[Floats]:
+    """Yield ``n`` numbers, and keep them for the next picture if they are not too many."""
     try:
-        room = _spare.pop()
+        buffer = _spare.pop()  # another thread may have taken it
     except IndexError:
-        room = np.empty(0, np.float32)
-    if len(room) < n:
-        room = np.empty(n, np.float32)
-    yield room
-    if not _spare and len(room) <= _MOST_SPARE:
-        _spare.append(room)
+        buffer = np.empty(0, np.float32)
+    if len(buffer) < n:
+        buffer = np.empty(n, np.float32)
+    yield buffer
+    if not _spare and len(buffer) <= _MAX_SPARE:
+        _spare.append(buffer)
 
 
 def _octave_sizes(rows: int, columns: int) -> list[tuple[int, int]]:
-    """Of twice the picture's size, of its size, of half and so on, while keypoints find room."""
+    """Return the sizes of octaves, from twice the picture's, while keypoints fit in."""
     sizes, rows, columns = [], 2 * rows, 2 * columns
     while min(rows, columns) > 2 * kernels.BORDER:
         sizes.append((rows, columns))
@@ -122,15 +121,15 @@ def _octave_sizes(rows: int, columns: int) -> list[tuple[int, int]]:
     return sizes
 
 
-def _blur(image: NDArray[np.uint8], sizes: list[tuple[int, int]], room: Floats) -> list[Floats]:
-    """The octaves of a picture, one after another in ``room``."""
+def _blur(image: NDArray[np.uint8], sizes: list[tuple[int, int]], buffer: Floats) -> list[Floats]:
+    """Fill ``buffer`` with the octaves of a picture, one after another."""
     octaves: list[Floats] = []
     begin = 0
     for rows, columns in sizes:
         end = begin + (_LAYERS + 3) * rows * columns
-        levels = room[begin:end].reshape(_LAYERS + 3, rows, columns)
+        levels = buffer[begin:end].reshape(_LAYERS + 3, rows, columns)
         if octaves:
-            # Half the size, from the level that is blurred twice as much as the first.
+            # Half the size of the level that is blurred twice as much as the first.
             levels[0] = octaves[-1][_LAYERS, ::2, ::2][:rows, :columns]
         else:
             kernels.double(image, levels[1])
@@ -147,9 +146,9 @@ def _blur(image: NDArray[np.uint8], sizes: list[tuple[int, int]], room: Floats) 
 
 @lru_cache(maxsize=16)
 def _weights(sigma: float) -> Floats:
-    """A Gaussian from its centre to four sigma; a zero makes the number of others even."""
+    """Return a Gaussian from its centre to four sigma, with a zero if their number is odd."""
     reach = (round(8 * sigma + 1) | 1) // 2
-    # Python's own exponential and exact sum: numpy's differ between processors.
+    # NumPy's exponentials and sums differ between processors.
     values = [math.exp(-(i**2) / (2 * sigma**2)) for i in range(reach + 1)]
     total = math.fsum(values + values[1:])
     return np.array([v / total for v in values] + [0.0] * (reach % 2), np.float32)
@@ -159,8 +158,8 @@ def _weights(sigma: float) -> Floats:
 
 
 def _detect(levels: Floats, contrast: float, edge: float, upright: bool) -> NDArray[np.float64]:
-    """Rows (free for the octave, layer, y, x, sigma, turn, response), in pixels of the octave."""
-    # Half of what the contrast must be in the end, between the pixels; in whole grey levels.
+    """Return rows (space for the octave, layer, y, x, sigma, turn, response)."""
+    # Half of the contrast that an extremum needs in the end, in whole grey levels.
     threshold = math.floor(0.5 * contrast / _LAYERS * 255)
     found = _extrema(levels, np.float32(threshold))
     places = np.empty((len(found), 7))
@@ -182,7 +181,7 @@ def _detect(levels: Floats, contrast: float, edge: float, upright: bool) -> NDAr
 def _extrema(levels: Floats, threshold: np.float32) -> NDArray[np.int32]:
     columns = levels.shape[2]
     eights = np.zeros(-(-columns // 8), np.int64)
-    count, found = _ROOM, np.empty((0, 3), np.int32)
+    count, found = _N_EXTREMA, np.empty((0, 3), np.int32)
     while len(found) < count:
         found = np.empty((count, 3), np.int32)
         count = kernels.extrema(levels, threshold, eights.view(np.uint8), eights, found)

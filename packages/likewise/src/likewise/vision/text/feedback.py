@@ -1,14 +1,13 @@
-"""From words to pictures that are alike: the first pictures of a text become the query.
+"""Pseudo-relevance feedback: the first pictures of a text become a query by picture.
 
-A text finds pictures by what the network has names for; pictures find their like by everything it
-sees.  So the mean of the ten pictures that the text likes best is asked in the space where pictures
-are compared, twice, and the text keeps a fifth of the say (docs/methods/words.md, (5)).  Where the
-first ten are wrong, that finds more of the wrong: therefore every fourth picture shown is the
-text's own next one, and a person who likes one of those is on the way again.  What is liked takes
-the place of the ten.
+A text finds pictures only by the classes that the network can name; a query by picture uses all
+that it sees.  So the mean row of the ten best pictures of the text is searched, twice, and the text
+keeps a fifth of the score (docs/methods/words.md, (5)).  Wrong pictures among the ten would find
+more wrong ones, so every fourth picture shown is the next best of the text alone, which a person
+can like.  Liked pictures replace the ten.
 
-Scores are standardised over the pictures that are compared, so that texts and looks can be added.
-Figures, and on what the constants were chosen: docs/results/words.md.
+Scores are standardised over the compared pictures, so that both kinds can be added.
+docs/results/words.md has the figures, and the data on which the constants were chosen.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ Floats = NDArray[np.float64]
 
 
 def text_share(n_liked: int = 0) -> float:
-    """How much of the score is the text's: it fades as pictures are liked."""
+    """Return the text's share of the score, which falls as pictures are liked."""
     return TEXT_SHARE / (1 + n_liked)
 
 
 def mean_row(rows: Any) -> Floats:
-    """The mean of some rows, of unit length: what is asked for pictures like them."""
+    """Return the mean of rows at unit length, the query for pictures like them."""
     rows = np.asarray(rows, np.float64)
     if rows.ndim != 2 or not len(rows):
         raise InvalidInput(f"rows has shape {rows.shape}; at least one row expected")
@@ -44,22 +43,22 @@ def mean_row(rows: Any) -> Floats:
 
 
 def standardised(scores: Any) -> Floats:
-    """Scores with mean 0 and deviation 1; all 0 where they do not differ."""
+    """Scale scores to mean 0 and deviation 1, or to 0 if they are all equal."""
     scores = np.asarray(scores, np.float64)
     deviation = scores.std()
     return np.asarray((scores - scores.mean()) / (deviation if deviation > 0 else 1.0))
 
 
 def fused(text: Any, looks: Any, n_liked: int = 0) -> Floats:
-    """Scores by a text and by looks, over the same pictures, as one."""
+    """Add the scores of a text and of a query by picture."""
     share = text_share(n_liked)
     return share * standardised(text) + (1 - share) * standardised(looks)
 
 
 def second_look(text: Any, rows: Any) -> Floats:
-    """Scores of pictures by a text alone made better by their rows in a space of pictures.
+    """Improve the scores of a text by the rows of the pictures, (5).
 
-    ``rows`` are of unit length, one a picture, in the order of the text's scores.
+    ``rows`` are of unit length, one for each of the text's scores.
     """
     rows = np.asarray(rows)
     found = np.asarray(text, np.float64)
@@ -74,13 +73,13 @@ def second_look(text: Any, rows: Any) -> Floats:
 
 
 def liked_look(text: Any, rows: Any, liked: Sequence[int]) -> Floats:
-    """Scores of pictures by a text and by those of them that were liked."""
+    """Score pictures by a text and by the liked ones among them."""
     rows = np.asarray(rows)
     return fused(text, rows @ mean_row(rows[list(liked)]), len(liked))
 
 
 def interleaved(best: Sequence[int], own: Sequence[int]) -> list[int]:
-    """Pictures of ``best`` in their order, every fourth place given to the next of ``own``.
+    """Merge two rankings: every fourth place goes to the next of ``own``, the others to ``best``.
 
     >>> interleaved([1, 2, 3, 4, 5], [9, 1, 8])
     [1, 2, 3, 9, 4, 5, 8]
