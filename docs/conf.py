@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "src"), str(ROOT)]
+sys.path[:0] = [str(HERE / "_ext"), *map(str, ROOT.glob("packages/*/src")), str(ROOT)]
 
 from likewise import __version__  # noqa: E402
 

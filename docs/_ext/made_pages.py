@@ -1,12 +1,13 @@
 """Pages that are made of the code: the reference of every public name, the commands, and the HTTP
 interface.
 
-Public is what the table of lazy doors lists.  A thing that several rooms offer is described once,
-in the room with the shortest name but the front door's.
+Public is what a package's ``lazy_exports`` table lists.  A name that several packages export is
+described once, in the package with the shortest name other than ``likewise``.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
@@ -17,11 +18,20 @@ from typing import Any
 from command_page import command_page
 from sphinx.application import Sphinx
 
-import likewise
-from likewise_methods.lazy_exports import DOORS
-
+ROOT = Path(__file__).parents[2]
 FRONT = "likewise"
-# Behind the front door only.
+PACKAGES = sorted(
+    ".".join(path.relative_to(ROOT / "packages").parts[2:-1])
+    for path in ROOT.glob("packages/*/src/**/__init__.py")
+    if "lazy_exports(" in path.read_text()
+)
+# The command line has a page of its own.
+PUBLIC = {
+    package: importlib.import_module(package).__all__
+    for package in PACKAGES
+    if package != "likewise.cli"
+}
+# Only in the package ``likewise``.
 OWN = {"__version__"}
 STOP = (
     "BaseEstimator, TransformerMixin, ABC, tuple, Exception, BaseException, dict, list, object, "
@@ -35,11 +45,11 @@ def thing(room: str, name: str) -> Any:
 
 def homes() -> dict[tuple[str, str], str]:
     """Where each public name of each room is described: "room.name"."""
-    rooms = sorted((room for room in DOORS if room != FRONT), key=lambda r: (r.count("."), r))
+    rooms = sorted((room for room in PUBLIC if room != FRONT), key=lambda r: (r.count("."), r))
     first: dict[int, str] = {}
     found: dict[tuple[str, str], str] = {}
     for room in [*rooms, FRONT]:
-        for name in DOORS[room]:
+        for name in PUBLIC[room]:
             made = thing(room, name)
             plain = isinstance(made, (int, float, str, tuple, frozenset, dict, list))
             where = f"{room}.{name}"
@@ -86,11 +96,11 @@ def role(where: str, shown: str) -> str:
 def room_page(room: str, found: dict[tuple[str, str], str]) -> str:
     module = __import__(room, fromlist=["x"])
     lines = [f"# {room}", "", first_sentence(module.__doc__), "", "| name | |", "|---|---|"]
-    for name in sorted(set(DOORS[room]) - OWN):
+    for name in sorted(set(PUBLIC[room]) - OWN):
         made = thing(room, name)
         said = first_sentence(made.__doc__) if callable(made) else ""
         lines.append(f"| {role(found[room, name], name)} | {said} |")
-    own = [name for name in sorted(DOORS[room]) if found[room, name] == f"{room}.{name}"]
+    own = [name for name in sorted(PUBLIC[room]) if found[room, name] == f"{room}.{name}"]
     for name in own:
         if name not in OWN:
             lines += ["", "```{eval-rst}", *directive(f"{room}.{name}"), "```"]
@@ -100,10 +110,10 @@ def room_page(room: str, found: dict[tuple[str, str], str]) -> str:
 def index_page() -> str:
     lines = [
         "# Reference", "",
-        "Every public name, room by room; rooms import nothing until a name is asked for. A name",
-        "that several rooms offer is described once. [Commands](cli.md) and the interface over",
+        "Every public name by package. A package imports nothing until a name is used. A name",
+        "that several packages export is described once. [Commands](cli.md) and the interface over",
         "[HTTP](http.md) have pages of their own.",
-        "", "```{toctree}", ":maxdepth: 1", "", "http", *sorted(DOORS), "```", "",
+        "", "```{toctree}", ":maxdepth: 1", "", "http", *sorted(PUBLIC), "```", "",
     ]  # fmt: skip
     return "\n".join(lines)
 
@@ -190,9 +200,9 @@ def make_pages(app: Sphinx, config: Any) -> None:
     folder = Path(app.srcdir) / "api"
     found = homes()
     write(folder / "index.md", index_page())
-    for room in DOORS:
+    for room in PUBLIC:
         write(folder / f"{room}.md", room_page(room, found))
-    sys.path.insert(0, str(Path(likewise.__file__).parents[2] / "tools" / "page"))
+    sys.path.insert(0, str(ROOT / "tools" / "page"))
     from describe import description
 
     write(folder / "http.md", http_page(json.loads(description())))
