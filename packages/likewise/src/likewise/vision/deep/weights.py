@@ -16,7 +16,6 @@ import io
 import pickletools
 import struct
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,126 +131,121 @@ def _array(name: str, view: _View, storages: Tensors) -> NDArray[Any]:
 # -- the pickle machine -----------------------------------------------------------------------
 
 
-class _Machine:
-    """The stack machine of a pickle; every method is an instruction."""
-
-    def __init__(self) -> None:
-        self.stack: list[Any] = []
-        self.memo: dict[int, Any] = {}
-
-    def push(self, value: Any) -> None:
-        self.stack.append(value)
-
-    def since_mark(self) -> list[Any]:
-        at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
-        values = self.stack[at + 1 :]
-        del self.stack[at:]
-        return values
-
-    def put(self, slot: Any) -> None:
-        self.memo[int(slot)] = self.stack[-1]
-
-    def get(self, slot: Any) -> None:
-        self.push(self.memo[int(slot)])
-
-    def take(self, count: int) -> None:
-        values = tuple(self.stack[-count:])
-        del self.stack[-count:]
-        self.push(values)
-
-    def set_items(self, values: list[Any]) -> None:
-        target = self.stack[-1]
-        if type(target) is not dict:
-            raise TypeError("items of something that is no dictionary")
-        target.update(zip(values[::2], values[1::2], strict=True))
-
-    def append(self, values: list[Any]) -> None:
-        target = self.stack[-1]
-        if type(target) is not list:
-            raise TypeError("entries of something that is no list")
-        target.extend(values)
-
-    def call(self) -> None:
-        arguments, function = self.stack.pop(), self.stack.pop()
-        if function == _Global(_DICT) and arguments == ():
-            self.push({})
-        elif function == _Global(_TENSOR):
-            storage, offset, shape, strides, *_ = arguments
-            if not isinstance(storage, _Storage) or len(shape) != len(strides):
-                raise TypeError("a tensor without a storage")
-            numbers = (int(offset), tuple(map(int, shape)), tuple(map(int, strides)))
-            self.push(_View(storage, *numbers))
-        else:
-            raise DamagedWeights(f"it wants to call {_describe(function)}, which no tensor needs")
-
-    def name(self, text: str) -> None:
-        if text not in (_DICT, _TENSOR, *_ELEMENTS):
-            raise DamagedWeights(f"it names {text.replace(' ', '.')!r}, which no tensor needs")
-        self.push(_Global(text))
-
-    def storage(self) -> None:
-        kind, element, key, _, length, *_ = self.stack.pop()
-        if kind != "storage" or not isinstance(element, _Global) or element.name not in _ELEMENTS:
-            raise TypeError("a storage of unknown elements")
-        if not isinstance(length, int) or length < 0:
-            raise TypeError(f"a storage of {length!r} elements")
-        self.push(_Storage(str(key), _ELEMENTS[element.name], length))
-
-    def attributes(self) -> None:
-        """Ignore the attributes of the dictionary, which are torch's version numbers."""
-        self.stack.pop()
-        if type(self.stack[-1]) is not dict:
-            raise DamagedWeights("it sets attributes of something that is no dictionary")
-
-
-def _describe(function: Any) -> str:
-    return repr(function.name if isinstance(function, _Global) else type(function).__name__)
-
-
-_INSTRUCTIONS: dict[str, Callable[[_Machine, Any], None]] = {
-    "PROTO": lambda m, a: None,
-    "MARK": lambda m, a: m.push(_MARK),
-    "NONE": lambda m, a: m.push(None),
-    "NEWTRUE": lambda m, a: m.push(True),
-    "NEWFALSE": lambda m, a: m.push(False),
-    **dict.fromkeys(("BININT", "BININT1", "BININT2", "LONG1", "BINUNICODE"), _Machine.push),
-    "EMPTY_DICT": lambda m, a: m.push({}),
-    "EMPTY_LIST": lambda m, a: m.push([]),
-    "EMPTY_TUPLE": lambda m, a: m.push(()),
-    "TUPLE": lambda m, a: m.push(tuple(m.since_mark())),
-    "TUPLE1": lambda m, a: m.take(1),
-    "TUPLE2": lambda m, a: m.take(2),
-    "TUPLE3": lambda m, a: m.take(3),
-    **dict.fromkeys(("BINPUT", "LONG_BINPUT"), _Machine.put),
-    **dict.fromkeys(("BINGET", "LONG_BINGET"), _Machine.get),
-    "SETITEM": lambda m, a: m.set_items([m.stack.pop(-2), m.stack.pop()]),
-    "SETITEMS": lambda m, a: m.set_items(m.since_mark()),
-    "APPEND": lambda m, a: m.append([m.stack.pop()]),
-    "APPENDS": lambda m, a: m.append(m.since_mark()),
-    "GLOBAL": _Machine.name,
-    "REDUCE": lambda m, a: m.call(),
-    "BINPERSID": lambda m, a: m.storage(),
-    "BUILD": lambda m, a: m.attributes(),
-}
-
-
 def _value(file: io.BytesIO) -> Any:
     """Return the value of the next pickle of the file."""
-    try:
-        return _run(_Machine(), file)
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError) as error:
-        raise DamagedWeights(f"cut short or damaged ({error})") from error
-
-
-def _run(machine: _Machine, file: io.BytesIO) -> Any:
     with warnings.catch_warnings():
         # Python warns of invalid escapes in texts that are refused next.
         warnings.simplefilter("ignore", DeprecationWarning)
-        for code, argument, _ in pickletools.genops(file):
-            if code.name == "STOP":
-                (value,) = machine.stack
+        try:
+            return _run(file)
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            IndexError,
+            OverflowError,
+            RecursionError,
+        ) as error:
+            raise DamagedWeights(f"cut short or damaged ({error})") from error
+
+
+def _run(file: io.BytesIO) -> Any:
+    """Run the few instructions of a dictionary of tensors, and refuse all others."""
+    stack: list[Any] = []
+    memo: dict[int, Any] = {}
+    argument: Any
+    for code, argument, _ in pickletools.genops(file):
+        match code.name:
+            case "STOP":
+                (value,) = stack
                 return value
-            if code.name not in _INSTRUCTIONS:
-                raise DamagedWeights(f"it uses {code.name}, which no tensor needs")
-            _INSTRUCTIONS[code.name](machine, argument)
+            case "PROTO":
+                pass
+            case "MARK":
+                stack.append(_MARK)
+            case "NONE":
+                stack.append(None)
+            case "NEWTRUE" | "NEWFALSE":
+                stack.append(code.name == "NEWTRUE")
+            case "BININT" | "BININT1" | "BININT2" | "LONG1" | "BINUNICODE":
+                stack.append(argument)
+            case "EMPTY_DICT":
+                stack.append({})
+            case "EMPTY_LIST":
+                stack.append([])
+            case "EMPTY_TUPLE":
+                stack.append(())
+            case "TUPLE":
+                stack.append(tuple(_since_mark(stack)))
+            case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                count = int(code.name[-1])
+                stack[-count:] = [tuple(stack[-count:])]
+            case "BINPUT" | "LONG_BINPUT":
+                memo[int(argument)] = stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                stack.append(memo[int(argument)])
+            case "SETITEM" | "SETITEMS":
+                values = _since_mark(stack) if code.name == "SETITEMS" else _last(stack, 2)
+                _last_of(stack, dict).update(zip(values[::2], values[1::2], strict=True))
+            case "APPEND" | "APPENDS":
+                values = _since_mark(stack) if code.name == "APPENDS" else _last(stack, 1)
+                _last_of(stack, list).extend(values)
+            case "GLOBAL":
+                if argument not in (_DICT, _TENSOR, *_ELEMENTS):
+                    name = argument.replace(" ", ".")
+                    raise DamagedWeights(f"it names {name!r}, which no tensor needs")
+                stack.append(_Global(argument))
+            case "REDUCE":
+                function, arguments = _last(stack, 2)
+                stack.append(_call(function, arguments))
+            case "BINPERSID":
+                stack.append(_storage(*stack.pop()))
+            case "BUILD":
+                stack.pop()  # torch's version numbers, as attributes of the dictionary
+                _last_of(stack, dict)
+            case other:
+                raise DamagedWeights(f"it uses {other}, which no tensor needs")
     raise DamagedWeights("cut short")
+
+
+def _since_mark(stack: list[Any]) -> list[Any]:
+    """Take the values since the last mark, and the mark, from the stack."""
+    values = _last(stack, stack[::-1].index(_MARK))
+    stack.pop()
+    return values
+
+
+def _last(stack: list[Any], count: int) -> list[Any]:
+    """Take the last values from the stack."""
+    at = len(stack) - count
+    values = stack[at:]
+    del stack[at:]
+    return values
+
+
+def _last_of(stack: list[Any], kind: type) -> Any:
+    """Return the last value of the stack, which must be of a type."""
+    if type(stack[-1]) is not kind:
+        raise TypeError(f"{kind.__name__} expected")
+    return stack[-1]
+
+
+def _call(function: Any, arguments: Any) -> Any:
+    """Return what one of the two known functions would return."""
+    if function == _Global(_DICT) and arguments == ():
+        return {}
+    if function == _Global(_TENSOR):
+        storage, offset, shape, strides, *_ = arguments
+        if not isinstance(storage, _Storage) or len(shape) != len(strides):
+            raise TypeError("a tensor without a storage")
+        return _View(storage, int(offset), tuple(map(int, shape)), tuple(map(int, strides)))
+    name = function.name if isinstance(function, _Global) else type(function).__name__
+    raise DamagedWeights(f"it wants to call {name!r}, which no tensor needs")
+
+
+def _storage(kind: Any, element: Any, key: Any, _: Any, length: Any, *more: Any) -> _Storage:
+    if kind != "storage" or not isinstance(element, _Global) or element.name not in _ELEMENTS:
+        raise TypeError("a storage of unknown elements")
+    if not isinstance(length, int) or length < 0:
+        raise TypeError(f"a storage of {length!r} elements")
+    return _Storage(str(key), _ELEMENTS[element.name], length)
