@@ -16,7 +16,7 @@ from likewise.catalog.changes import UNREACHED, Backfill, backfill_of
 from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, DamagedCollection, InvalidInput, UnknownPicture
 from likewise.images.decode import decode
-from likewise.ingest import generations
+from likewise.ingest import describe
 from likewise.spaces import base, deep_words, onnx
 from likewise.spaces import deep as deep_kind
 from likewise.spaces import rows as space_rows
@@ -205,7 +205,7 @@ def test_who_writes_the_catalog_loads_no_network(
         write(tmp_path / "more" / "new.jpg", small_scenes()["rocket"][7:])
         assert own.add(tmp_path / "more", workers=1).added == 1
     error = DamagedWeights("they are no weights")
-    monkeypatch.setattr(generations, "run", lambda *_, **__: [error])
+    monkeypatch.setattr(describe, "run", lambda *_, **__: [error])
     write(tmp_path / "more" / "newer.jpg", small_scenes()["rocket"][8:])
     with pytest.raises(DamagedWeights, match="no weights"):
         own.add(tmp_path / "more", workers=1)
