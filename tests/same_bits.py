@@ -174,7 +174,7 @@ def folded_weights() -> str:
         liked, disliked, random = tuple(others[:3]), tuple(others[3:5]), tuple(others[5:])
         item = Item(number, JUDGE, number // 7, query, liked, disliked, random, 0.25)
         state.fold(item, codes, lambda _: None)
-    return digest(state.weights, np.array([state.agreed, state.agreed_plain, state.asked]))
+    return digest(state.weights, np.array([state.agreed, state.agreed_plain, state.tested]))
 
 
 def promises() -> dict[str, str]:

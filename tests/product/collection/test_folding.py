@@ -89,8 +89,8 @@ def test_packed_and_unpacked_anywhere_it_goes_on_to_the_same_bits(
     whole = folded(made, have)
     again = folded(made[cut:], have, ProfileState.unpack(folded(made[:cut], have).pack()))
     assert np.array_equal(whole.weights, again.weights)
-    assert (whole.agreed, whole.agreed_plain, whole.asked, whole.n_items, whole.session) == (
-        again.agreed, again.agreed_plain, again.asked, again.n_items, again.session,
+    assert (whole.agreed, whole.agreed_plain, whole.tested, whole.n_items, whole.session) == (
+        again.agreed, again.agreed_plain, again.tested, again.n_items, again.session,
     )  # fmt: skip
     assert whole.pack() == again.pack()
 
@@ -140,9 +140,9 @@ def test_what_counts_as_a_negative() -> None:
         (item(1, 1, 1, [], [], [4]), 0),  # its like was contradicted: the rest says nothing
         (item(1, 1, 1, range(2, 12), [12]), 10),
     ):
-        assert folded([one], codes()).asked == taught
+        assert folded([one], codes()).tested == taught
     many = codes(60)
-    assert folded([item(1, 1, 1, range(2, 30), range(30, 60))], many).asked == 200
+    assert folded([item(1, 1, 1, range(2, 30), range(30, 60))], many).tested == 200
 
 
 def test_random_negatives_count_a_quarter() -> None:

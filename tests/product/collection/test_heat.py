@@ -16,7 +16,7 @@ from likewise.collection.collection import Collection
 from likewise.errors import CollectionError, NoPlaces
 from likewise.images.decode import decode
 from likewise.search.explain import HeatMap
-from likewise.search.query import decode_here
+from likewise.search.query import decode_in_process
 from likewise.spaces import deep as deep_kind
 from tests.product.collection.pictures import write_pictures
 from tests.product.vision.deep_cases import needs_deep
@@ -152,10 +152,10 @@ def test_a_query_is_decoded_once_and_each_hit_once(
 
     def counted(source: Any, side: int | None, region: Any) -> Any:
         sources.append(source)
-        return decode_here(source, side, region)
+        return decode_in_process(source, side, region)
 
     col.searcher.decode_with(counted)
-    resolved = col.searcher.resolve_query(outside, part)
+    resolved = col.searcher.resolve(outside, region=part)
     hits = col.search(resolved, 3, by="look")
     explainer = col.searcher.explainer(outside, "look", part, resolved)
     whys = [explainer.explain(hit.id) for hit in hits]

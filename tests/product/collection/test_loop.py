@@ -782,18 +782,18 @@ def test_a_judgement_made_while_profiles_are_replayed_is_not_lost(
 def test_a_judgement_whose_codes_are_of_the_generation_before_is_written_with_new_ones(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes_of = judge.codes_of
+    read_codes = judge.read_codes
     calls = []
     with Collection.open(col.root) as other:
 
         def slow(*arguments):
-            found = codes_of(*arguments)
+            found = read_codes(*arguments)
             calls.append(found[0]["words"])
             if len(calls) == 1:
                 other.refresh()
             return found
 
-        monkeypatch.setattr(judge, "codes_of", slow)
+        monkeypatch.setattr(judge, "read_codes", slow)
         number = col.judge(outside(0), [2, 4, 5], [3, 6, 7]).number
     assert calls == [1, 2]
     assert [line.number for line in col.log.entries()] == [number]
@@ -814,16 +814,16 @@ def test_a_judgement_made_while_the_first_words_come(
         with monkeypatch.context() as patch:
             patch.setattr(adding, "grow_spaces", lambda *_, **__: None)
             col.add(tmp_path / "p", workers=0)
-        codes_of = judge.codes_of
+        read_codes = judge.read_codes
         with Collection.open(col.root) as other:
 
             def slow(*arguments):
-                found = codes_of(*arguments)
+                found = read_codes(*arguments)
                 if not other.spaces["words"].generation:
                     other.retrain(workers=0)
                 return found
 
-            monkeypatch.setattr(judge, "codes_of", slow)
+            monkeypatch.setattr(judge, "read_codes", slow)
             # Each picture once the nearer and once the farther one: one of the two teaches.
             col.judge(1, [2], [3])
             col.judge(2, [3], [1])
@@ -836,15 +836,15 @@ def test_a_judgement_made_while_the_first_words_come(
 def test_endless_new_words_end_in_a_clear_refusal(
     col: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    codes_of = judge.codes_of
+    read_codes = judge.read_codes
     with Collection.open(col.root) as other:
 
         def slow(*arguments):
-            found = codes_of(*arguments)
+            found = read_codes(*arguments)
             other.refresh()
             return found
 
-        monkeypatch.setattr(judge, "codes_of", slow)
+        monkeypatch.setattr(judge, "read_codes", slow)
         with pytest.raises(CollectionError, match="try again"):
             col.judge(1, [2], [3])
     assert col.log.entries() == []

@@ -12,7 +12,7 @@ from likewise.catalog import word_index
 from likewise.catalog.word_index import fold, names_of_path, other_numbers, spread
 from likewise.errors import InvalidInput
 from likewise.search.typed.evidence import IgnoredReasons, Reason, matches
-from likewise.search.typed.parse import LONGEST, Term, read_date, read_text, text_key
+from likewise.search.typed.parse import LONGEST, Term, parse_text, read_date, text_key
 
 TODAY = date(2026, 3, 4)  # a Wednesday
 
@@ -114,7 +114,7 @@ def test_a_month_alone_is_that_of_every_year() -> None:
 
 
 def test_a_query_is_words_dates_and_what_is_not_wanted() -> None:
-    query = read_text("the Beach, summer 2019 -people  (NOT) \N{MINUS SIGN}dogs", TODAY)
+    query = parse_text("the Beach, summer 2019 -people  (NOT) \N{MINUS SIGN}dogs", TODAY)
     assert [term.typed for term in query.terms] == ["Beach", "summer 2019", "NOT"]
     assert query.terms[1].span is not None
     assert [term.typed for term in query.minus] == ["people", "dogs"]
@@ -123,27 +123,27 @@ def test_a_query_is_words_dates_and_what_is_not_wanted() -> None:
 
 
 def test_small_words_count_where_there_is_nothing_else() -> None:
-    assert [term.typed for term in read_text("of the", TODAY).terms] == ["of", "the"]
+    assert [term.typed for term in parse_text("of the", TODAY).terms] == ["of", "the"]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\0", "\n\t", None, 7, b"words"])
 def test_what_is_no_text_is_refused(text: object) -> None:
     with pytest.raises(InvalidInput, match="text is"):
-        read_text(text, TODAY)
+        parse_text(text, TODAY)
 
 
 def test_long_texts_are_read_and_endless_ones_refused() -> None:
-    query = read_text("word " * (LONGEST // 5), TODAY)
+    query = parse_text("word " * (LONGEST // 5), TODAY)
     assert [term.typed for term in query.terms] == ["word"]
-    assert len(read_text(" ".join(f"w{i}" for i in range(1000)), TODAY).terms) == 24
+    assert len(parse_text(" ".join(f"w{i}" for i in range(1000)), TODAY).terms) == 24
     with pytest.raises(InvalidInput, match="10,001 characters"):
-        read_text("x" * (LONGEST + 1), TODAY)
+        parse_text("x" * (LONGEST + 1), TODAY)
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        query = read_text(text, TODAY)
+        query = parse_text(text, TODAY)
     except InvalidInput:
         assert not "".join(text.split()).strip("\0") or not text.isprintable()
         return
@@ -178,11 +178,11 @@ def test_reasons_are_sentences_with_keys() -> None:
     assert str(Reason("near", "garden", "yard")) == "tag by meaning: garden (typed: yard)"
     assert Reason("looks", "alp, ski").key == "looks"
     ignored = IgnoredReasons(["tag:garden", "file", "looks:ski"])
-    assert ignored.value("tag", "garden")
-    assert not ignored.value("tag", "house")
-    assert ignored.kind("file")
-    assert ignored.value("file", "whatever")
-    assert ignored.values("looks") == {"ski"}
+    assert ignored.has("tag", "garden")
+    assert not ignored.has("tag", "house")
+    assert ignored.has_kind("file")
+    assert ignored.has("file", "whatever")
+    assert ignored.values_of("looks") == {"ski"}
 
 
 @pytest.mark.parametrize("keys", ["tag", 7, ["nonsense"], ["nonsense:x"], [3]])

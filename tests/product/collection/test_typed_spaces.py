@@ -94,14 +94,14 @@ def test_statistics_are_a_function_of_the_pictures(tmp_path: Path) -> None:
             return len(rows)
 
         statistics = meaning.Statistics(views_of(col))
-        assert statistics.of(mine, count) == statistics.of(mine, count) == N
+        assert statistics.compute(mine, count) == statistics.compute(mine, count) == N
         assert made == [N]
         col.tag(1, "anything")  # a change that is none of the rows
-        statistics.of(mine, count)
+        statistics.compute(mine, count)
         assert made == [N]
         assert np.array_equal(meaning.Statistics(views_of(col)).rows(mine), statistics.rows(mine))
         col.remove(N)
-        assert statistics.of(mine, count) == 56  # 59 rounded down to four binary digits
+        assert statistics.compute(mine, count) == 56  # 59 rounded down to four binary digits
 
 
 def test_values_are_interleaved_with_the_texts_own() -> None:

@@ -131,7 +131,7 @@ def search(
         assert one is not None
         if isinstance(one, int):
             _check_id(col, one)
-        resolved = col.searcher.resolve_query(one, part)
+        resolved = col.searcher.resolve(one, region=part)
         explainer = col.searcher.explainer(one, by, part, resolved) if explain else None
         hits = col.search(resolved, k, by=by, where=wanted or None, above=above)
         asked = _describe_query(col, one, by, part, wanted)

@@ -217,7 +217,7 @@ class Actions:
             again = sum(tag_log.restore_within(c, self._store, one) for one in body["withdrawals"])
             action_tables.mark_undone(c, row.id)
         for profile in body["profiles"]:
-            states.fold_in_use(profile)
+            states.fold_new_lines(profile)
         return _Result(body["judgements"] + again, len(body["withdrawals"]) - again)
 
     # -- removing ---------------------------------------------------------------------------

@@ -192,7 +192,7 @@ class Collection:
         from likewise.search.colours import Colours
 
         # A server replaces the decoder later.
-        return Colours(self._store, lambda *asked: self._views.pixels_of(*asked))
+        return Colours(self._store, lambda *asked: self._views.decode_pixels(*asked))
 
     @part
     def actions(self) -> Actions:

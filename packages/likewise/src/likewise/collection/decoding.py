@@ -24,7 +24,7 @@ from likewise.catalog.thumbnails import QUALITY, small_copy
 from likewise.errors import CollectionBusy, DecoderFailed, LikewiseError
 from likewise.images.decode import CameraFacts, ImageInfo, Source, decode, read_camera_facts
 from likewise.ingest.pool import Failure, picture_seconds, run
-from likewise.search.query import Region, decode_here
+from likewise.search.query import Region, decode_in_process
 
 SECONDS = 5.0
 """Processor time of a request for a picture, at most."""
@@ -176,7 +176,7 @@ def _answer(job: tuple[Callable[[_Task], Any], _Task]) -> Any:
 
 
 def _pixels(task: _Task) -> NDArray[np.uint8]:
-    return decode_here(task.source, task.max_side, task.region)
+    return decode_in_process(task.source, task.max_side, task.region)
 
 
 def _small_copy(task: _Task) -> bytes:

@@ -246,7 +246,7 @@ class Keys:
             count = len(judgements) + len(about)
             action = action_tables.put_action(c, store, action_tables.TAKE_BACK, count, done)
         for profile in profiles:
-            states.fold_in_use(profile)
+            states.fold_new_lines(profile)
         return TakenBack(action, row, len(judgements), len(about))
 
 

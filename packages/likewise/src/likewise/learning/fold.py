@@ -75,16 +75,16 @@ class ImportedWeights:
 
 
 class ProfileState:
-    """The state after some items: a learner, its session, and how often it was right."""
+    """The weights learned from some items in a sparse space, and how often they predicted right."""
 
     def __init__(self, width: int, start: str = "ones") -> None:
         self.n_items = 0
         self.session = 0
-        self.agreed = self.agreed_plain = self.asked = 0
+        self.agreed = self.agreed_plain = self.tested = 0
         self.gains = Spread()
         self._start = start
         self._learner = _begin_learner(width, start)
-        self._before: NDArray[np.float64] = self._learner.weights_
+        self._before_session: NDArray[np.float64] = self._learner.weights_
 
     @property
     def weights(self) -> NDArray[np.float64]:
@@ -109,14 +109,14 @@ class ProfileState:
         self,
         item: Item,
         codes: Mapping[int, bytes],
-        given: Callable[[int], bytes | None],
+        read_imported: Callable[[int], bytes | None],
     ) -> None:
         """Learn one item; pictures without a code in this space are left out."""
         self.n_items += 1
         if item.kind == WEIGHTS:
-            blob = given(item.number)
+            blob = read_imported(item.number)
             if blob is not None:
-                self._take_over(ImportedWeights.unpack(blob))
+                self._import_weights(ImportedWeights.unpack(blob))
             return
         triplets, order = plan_triplets(item, codes)
         if not len(triplets):
@@ -125,21 +125,21 @@ class ProfileState:
         X = unpack_sparse([codes[subject] for subject in order], width)
         if item.session != self.session:
             self.session = item.session
-            self._before = self._learner.weights_
+            self._before_session = self._learner.weights_
         words, local = np.unique(X.indices, return_inverse=True)
-        found = self._learner.weights_of(words)
-        self._count_agreement(X, words, local, found, triplets)
+        before = self._learner.weights_of(words)
+        self._count_agreement(X, words, local, before, triplets)
         self._learner.partial_fit(*lesson(X, triplets, item.weight))
-        self._limit_change(words, found)
+        self._limit_change(words, before)
 
-    def _take_over(self, given: ImportedWeights) -> None:
+    def _import_weights(self, given: ImportedWeights) -> None:
         width = self._learner.n_features_in_
         if given.start not in _STARTS or (len(given.words) and given.words.max() >= width):
             raise DamagedCollection("weights in the log do not fit their space; restore a backup")
         self._start = given.start
         self._learner = _begin_learner(width, given.start)
         self._learner.assign(given.words, given.weights)
-        self._before = self._learner.weights_
+        self._before_session = self._learner.weights_
 
     def _count_agreement(self, X: Any, words: Any, local: Any, weights: Any, triplets: Any) -> None:
         """Count the triplets that are right before learning them, with and without weights."""
@@ -152,17 +152,16 @@ class ProfileState:
             right.append(int(np.sum(scores[triplets[:, 1]] > scores[triplets[:, 2]])))
         self.agreed += right[0]
         self.agreed_plain += right[1]
-        self.asked += len(triplets)
+        self.tested += len(triplets)
         self.gains = self.gains.add((right[0] - right[1]) / len(triplets))
 
-    def _limit_change(self, words: Any, found: Any) -> None:
+    def _limit_change(self, words: Any, before: Any) -> None:
         """Limit how far a judgement and its session moved the weights."""
         now = self._learner.weights_of(words)
-        start = self._before[words]
-        held = within_reach(now, found, start)
-        far = held != now
-        if far.any():
-            self._learner.assign(words[far], held[far])
+        limited = within_reach(now, before, self._before_session[words])
+        changed = limited != now
+        if changed.any():
+            self._learner.assign(words[changed], limited[changed])
 
     # -- checkpoints ------------------------------------------------------------------------
 
@@ -175,10 +174,10 @@ class ProfileState:
             {
                 **meta, "start": self._start, "n_items": self.n_items, "session": self.session,
                 "rule": _RULE,
-                "agreed": [self.agreed, self.agreed_plain, self.asked],
+                "agreed": [self.agreed, self.agreed_plain, self.tested],
                 "gains": list(self.gains),
             },
-            {**arrays, "before": self._before[words]},
+            {**arrays, "before": self._before_session[words]},
         )  # fmt: skip
 
     @classmethod
@@ -189,12 +188,12 @@ class ProfileState:
         made = cls(int(meta["width"]), str(meta["start"]))
         made._learner.restore(meta, arrays)
         made.n_items, made.session = int(meta["n_items"]), int(meta["session"])
-        made.agreed, made.agreed_plain, made.asked = (int(n) for n in meta["agreed"])
+        made.agreed, made.agreed_plain, made.tested = (int(n) for n in meta["agreed"])
         n, total, squares = meta["gains"]
         made.gains = Spread(int(n), float(total), float(squares))
-        before = made._before.copy()
+        before = made._before_session.copy()
         before[arrays["words"]] = arrays["before"]
-        made._before = before
+        made._before_session = before
         return made
 
 
@@ -244,16 +243,16 @@ class PairFigures(NamedTuple):
 
 
 class PairFold:
-    """A metric and the items in it; ``made_in`` names the codes it was made from."""
+    """A metric learned from pairs, and the items in it; ``codes_version`` as in ProfileStates."""
 
-    def __init__(self, made_in: tuple[int, int], metric: LocalMetric) -> None:
-        self.made_in, self.metric = made_in, metric
+    def __init__(self, codes_version: tuple[int, int], metric: LocalMetric) -> None:
+        self.codes_version, self.metric = codes_version, metric
         self._items: dict[int, Item] = {}
         self._digest = b""
         self._figures: tuple[tuple[int, ...], PairFigures] | None = None
 
     def update(self, store: Store, space: Space, history: History) -> None:
-        """Bring the metric to the items of a history."""
+        """Add the new items of a history to the metric, and discard those that no longer count."""
         digest, n = history.digests[-1], len(self._items)
         if digest == self._digest:
             return

@@ -102,7 +102,7 @@ def judge(
     queries: dict[int | None, ResolvedQuery] = {None: query}
     queries |= {i: ResolvedQuery(image=i) for i in (*liked, *disliked, *judged.negatives)}
 
-    def write(
+    def write_line(
         c: Transaction, subjects: Mapping[int | None, int]
     ) -> tuple[log_tables.Entry, Mapping[int | None, int]]:
         body: dict[str, Any] = {
@@ -117,11 +117,11 @@ def judge(
         return append_line(c, views.store, profile, JUDGE, body), subjects
 
     only_negative = set(judged.negatives) - {*liked, *disliked}
-    entry, subjects = write_with_subjects(views, queries, write, only_negative)
-    states.fold_in_use(profile)
+    entry, subjects = write_with_subjects(views, queries, write_line, only_negative)
+    states.fold_new_lines(profile)
     assert query.key is not None
 
-    def in_log_order(pictures: Sequence[int]) -> tuple[int, ...]:
+    def by_subject(pictures: Sequence[int]) -> tuple[int, ...]:
         return tuple(sorted(pictures, key=subjects.__getitem__))
 
     return Judgement(
@@ -130,9 +130,9 @@ def judge(
         entry.made,
         entry.session,
         query.image or views.store.image_of_hash(query.key),
-        in_log_order(judged.liked),
-        in_log_order(judged.disliked),
-        in_log_order(judged.negatives),
+        by_subject(judged.liked),
+        by_subject(judged.disliked),
+        by_subject(judged.negatives),
         tuple(states.contradictions(profile, entry.number)),
         query.text,
     )
@@ -154,7 +154,7 @@ def undo(store: Store, states: ProfileStates, profile: str, judgement: int | Non
                 f"judgement {number} is not in effect in profile {profile!r}; see the log"
             )
         append_line(c, store, profile, UNDO, {"judgement": number})
-    states.fold_in_use(profile)
+    states.fold_new_lines(profile)
     return number
 
 
@@ -230,7 +230,7 @@ def commit_comparisons(
         image: ResolvedQuery(image=image) for row in comparisons for image in row
     }
 
-    def write(c: Transaction, subjects: Mapping[int | None, int]) -> list[int]:
+    def write_lines(c: Transaction, subjects: Mapping[int | None, int]) -> list[int]:
         numbers = []
         for anchor, nearer, farther in comparisons:
             body = {
@@ -243,7 +243,7 @@ def commit_comparisons(
             numbers.append(append_line(c, views.store, profile, COMPARE, body).number)
         return numbers
 
-    return write_with_subjects(views, queries, write)
+    return write_with_subjects(views, queries, write_lines)
 
 
 # -- subjects and their codes ---------------------------------------------------------------
@@ -252,10 +252,10 @@ def commit_comparisons(
 def write_with_subjects(
     views: Views,
     queries: Mapping[int | None, ResolvedQuery],
-    write: Callable[[Transaction, Mapping[int | None, int]], T],
+    write_lines: Callable[[Transaction, Mapping[int | None, int]], T],
     only_negative: Set[int | None] = frozenset(),
 ) -> T:
-    """Write subjects with their codes, then what ``write`` adds, in one durable transaction."""
+    """Write subjects, their codes, and what ``write_lines`` adds, in one durable transaction."""
     store = views.store
     jpeg, keys = None, {}
     for image, query in queries.items():
@@ -265,7 +265,7 @@ def write_with_subjects(
         if query.pixels is not None:
             jpeg = small_jpeg(query.pixels, JPEG_SIDE)
     for _ in range(_TRIES):
-        generations, codes = codes_of(views, queries, only_negative)
+        generations, codes = read_codes(views, queries, only_negative)
         with store.write(durable=True) as c:
             now = {name: row.generation for name, row in store.spaces().items() if row.generation}
             if now != generations:
@@ -287,16 +287,16 @@ def write_with_subjects(
                         late.add(space)
             for space in late:
                 invalidate_states(c, store, space)
-            return write(c, subjects)
+            return write_lines(c, subjects)
     raise CollectionBusy("new words are being learned; try again in a moment")
 
 
-def codes_of(
+def read_codes(
     views: Views,
     queries: Mapping[int | None, ResolvedQuery],
     only_negative: Set[int | None],
 ) -> tuple[dict[str, int], dict[int | None, dict[str, bytes]]]:
-    """Return (space to generation, picture to its codes by space).
+    """Read the codes of pictures: (space to generation, picture to its codes by space).
 
     Pictures in ``only_negative`` need codes only in spaces that learn from them.
     """

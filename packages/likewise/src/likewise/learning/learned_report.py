@@ -222,12 +222,12 @@ def learning_curve(
         chunk = items[begin : begin + CHUNK]
         codes = item_codes(store, space, chunk)
         for item in chunk:
-            before = state.asked
+            before = state.tested
             state.fold(
                 item, codes, lambda n: log_tables.imported_weights(store, n, name, generation)
             )
-            if state.asked > before:
-                n = state.asked
+            if state.tested > before:
+                n = state.tested
                 points.append(CurvePoint(item.number, n, state.agreed / n, state.agreed_plain / n))
         report(Progress("replaying judgements", begin + len(chunk), len(items)))
     return tuple(points)

@@ -112,7 +112,7 @@ def apply_pending(
                 "answers": one.answers,
             }
             append_line(c, store, into, MERGE, body)
-    states.fold_in_use(into)
+    states.fold_new_lines(into)
     return found
 
 

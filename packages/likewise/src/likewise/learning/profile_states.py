@@ -40,9 +40,9 @@ _TICK = 0.5
 
 
 class CachedState(NamedTuple):
-    """A state in memory, the digest of the items in it, and the codes it was made from."""
+    """A state in memory, the digest of its items, and the version of the codes it was made from."""
 
-    made_in: tuple[int, int]
+    codes_version: tuple[int, int]
     digest: bytes
     state: ProfileState
 
@@ -143,40 +143,42 @@ class ProfileStates:
                 found = replace(found, changed=pairs.changed)
                 if pairs.agreement is None:
                     return found
-                learned, plain, asked = pairs.agreement
+                learned, plain, tested = pairs.agreement
                 return replace(
-                    found, agreement=learned, agreement_plain=plain, triplets=asked,
+                    found, agreement=learned, agreement_plain=plain, triplets=tested,
                     gains=pairs.gains,
                 )  # fmt: skip
             if not history.items:
                 return found
             state = self.state_now(profile, space).state
-        asked = state.asked
+        tested = state.tested
         return Figures(
             judgements,
-            state.agreed / asked if asked else None,
-            state.agreed_plain / asked if asked else None,
+            state.agreed / tested if tested else None,
+            state.agreed_plain / tested if tested else None,
             float(np.mean(state.weights != state.start_weight)),
             float(np.mean(state.weights == 0)),
             space.name,
-            asked,
+            tested,
             gains=state.gains,
         )
 
-    def ask(self, profile: str, space: Space, row: NDArray[np.float32]) -> NDArray[np.float32]:
+    def change_row(
+        self, profile: str, space: Space, row: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
         """Return a query's row in a dense space, changed by the metric."""
         with self.lock:
             metric = self.metric(profile, space)
             return row if metric is None else metric.ask(row)
 
-    def ask_parts(
+    def change_parts(
         self,
         profile: str,
         space: Space,
         row: NDArray[np.float32],
         parts: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Return what parts that sum to a query's row contribute to :meth:`ask` of it."""
+        """Return what parts that sum to a query's row contribute to :meth:`change_row` of it."""
         with self.lock:
             metric = self.metric(profile, space)
             return parts if metric is None else metric.ask_parts(row, parts)
@@ -199,13 +201,13 @@ class ProfileStates:
 
     # -- folding ------------------------------------------------------------------------------
 
-    def fold_in_use(self, profile: str) -> None:
-        """Learn what the log has more, or start that, so that the next search finds it done."""
-        for space in self._in_use(profile):
+    def fold_new_lines(self, profile: str) -> None:
+        """Learn the new lines of the log; a long fold only starts here, in the background."""
+        for space in self._spaces_to_fold(profile):
             self.state_now(profile, space)
         for space in open_spaces(self._store).values():
             if (metric := self.metric(profile, space)) is not None:
-                metric.used_prior()
+                metric.used_prior()  # cached: the next search would compute it
 
     def behind(self, profile: str) -> int:
         """Return how many items are still being folded in the background."""
@@ -214,7 +216,7 @@ class ProfileStates:
 
     def settle(self, profile: str, report: Report = silent) -> None:
         """Wait until everything in effect is learned, in every space in use."""
-        for space in self._in_use(profile):
+        for space in self._spaces_to_fold(profile):
             self.state(profile, space, report)
 
     def _ranked_by(self, profile: str) -> list[Space]:
@@ -224,7 +226,7 @@ class ProfileStates:
         base = log_tables.profiles(self._store)[profile].base
         return [spaces[name] for name in built_in.get(base, built_in[DEFAULT]).spaces]
 
-    def _in_use(self, profile: str) -> list[Space]:
+    def _spaces_to_fold(self, profile: str) -> list[Space]:
         """Return sparse spaces that a profile ranks by, or whose weights were read before.
 
         Others are folded when they are read: most profiles rank by a dense space, and the kernels
@@ -239,19 +241,20 @@ class ProfileStates:
         ]
 
     def _pair_fold(self, profile: str, space: Space) -> PairFold:
+        """Return the up-to-date metric of a profile in a dense space, with its items."""
         with self.lock:
             history = self.history(profile)
-            key, made_in = (profile, space.name), self.conditions(space)
+            key, codes_version = (profile, space.name), self.codes_version(space)
             # Removed while it changes: a fold that fails must not leave a half-made state.
             kept = self._metrics.pop(key, None)
-            if kept is None or kept.made_in != made_in:
-                kept = PairFold(made_in, LocalMetric(space.width, space.pair_scale()))
+            if kept is None or kept.codes_version != codes_version:
+                kept = PairFold(codes_version, LocalMetric(space.width, space.pair_scale()))
             kept.update(self._store, space, history)
             self._metrics[key] = kept
             return kept
 
     def state(self, profile: str, space: SpaceRow, report: Report = silent) -> ProfileState:
-        """Return the fold of everything in effect, however long it takes.
+        """Wait until everything in effect is folded in a sparse space, and return the state.
 
         The caller must not hold the lock: folding in the background needs it.
         """
@@ -263,54 +266,58 @@ class ProfileStates:
                 return found.state
             while not running.wait(_TICK):
                 done = running.folded
-                report(Progress("learning judgements", done, done + self._left(running)))
+                report(Progress("learning judgements", done, done + self._items_left(running)))
 
     def state_now(self, profile: str, space: SpaceRow) -> StateNow:
-        """Return the fold of everything in effect, if few items are missing.
+        """Fold the items that are missing in a sparse space, if they are few, and return the state.
 
-        Else the previous state, while the rest is folded in the background.
+        Else return the previous state, while the rest is folded in the background.
         """
         with self.lock:
             history = self.history(profile)
-            key, made_in = (profile, space.name), self.conditions(space)
-            running = self._running(key, history, made_in)
+            key, codes_version = (profile, space.name), self.codes_version(space)
+            running = self._active_replay(key, history, codes_version)
             if running is not None:
-                return StateNow(running.previous, self._left(running))
+                return StateNow(running.previous, self._items_left(running))
             # Removed while it changes: a fold that fails must not leave a half-made state.
             kept = self._states.pop(key, None)
             n = 0 if kept is None else kept.state.n_items
-            if kept and kept.made_in == made_in and history.digests[n : n + 1] == [kept.digest]:
+            if (
+                kept
+                and kept.codes_version == codes_version
+                and history.digests[n : n + 1] == [kept.digest]
+            ):
                 state = kept.state
             else:
-                state = self.begin(space, history)
+                state = self.start_from_checkpoint(space, history)
             if self._upto is None and len(history.items) - state.n_items > AT_ONCE:
-                previous, digest = self._previous(space, history, state, kept, made_in)
-                running = Replay(self, profile, space, made_in, state, previous, digest)
+                previous, digest = self._state_meanwhile(space, history, state, kept, codes_version)
+                running = Replay(self, profile, space, codes_version, state, previous, digest)
                 self._replays[key] = running
                 self._started = [one for one in self._started if not one.is_over] + [running]
                 running.start()
-                return StateNow(previous, self._left(running))
+                return StateNow(previous, self._items_left(running))
             for stop in checkpoint_stops(state.n_items, len(history.items)):
                 done = state.n_items
                 self.fold_items(state, space, history.items[done:stop])
                 if stop // CHECKPOINT_EVERY > done // CHECKPOINT_EVERY:
-                    self.checkpoint(space, history, state, made_in)
-            self._states[key] = CachedState(made_in, history.digests[-1], state)
+                    self.checkpoint(space, history, state, codes_version)
+            self._states[key] = CachedState(codes_version, history.digests[-1], state)
             return StateNow(state)
 
-    def _running(
-        self, key: tuple[str, str], history: History, made_in: tuple[int, int]
+    def _active_replay(
+        self, key: tuple[str, str], history: History, codes_version: tuple[int, int]
     ) -> Replay | None:
         """Return the replay of a profile in a space, if it is still wanted."""
         running = self._replays.get(key)
         if running is None:
             return None
         n = running.previous.n_items
-        previous = CachedState(running.made_in, running.previous_digest, running.previous)
+        previous = CachedState(running.codes_version, running.previous_digest, running.previous)
         if running.error is not None:
             del self._replays[key]
             raise running.error
-        if running.is_over or running.made_in != made_in:
+        if running.is_over or running.codes_version != codes_version:
             self._states.setdefault(key, previous)
         elif len(history.items) - n <= AT_ONCE and history.digests[n : n + 1] == [
             running.previous_digest
@@ -323,7 +330,8 @@ class ProfileStates:
         del self._replays[key]
         return None
 
-    def _left(self, running: Replay) -> int:
+    def _items_left(self, running: Replay) -> int:
+        """Count the items that a replay has not folded yet."""
         with self.lock:
             return max(1, len(self.history(running.profile).items) - running.folded)
 
@@ -332,22 +340,26 @@ class ProfileStates:
         key = replay.profile, replay.space.name
         if self._replays.get(key) is replay:
             del self._replays[key]
-            self._states[key] = CachedState(replay.made_in, history.digests[-1], state)
+            self._states[key] = CachedState(replay.codes_version, history.digests[-1], state)
 
-    def _previous(
+    def _state_meanwhile(
         self,
         space: SpaceRow,
         history: History,
         state: ProfileState,
         kept: CachedState | None,
-        made_in: tuple[int, int],
+        codes_version: tuple[int, int],
     ) -> tuple[ProfileState, bytes]:
         """Return the best state to rank by meanwhile, and the digest of its items.
 
         The digest is empty where its items would be folded differently now.
         """
-        if kept is not None and kept.made_in[0] == made_in[0] and kept.state is not state:
-            return kept.state, kept.digest if kept.made_in == made_in else b""
+        if (
+            kept is not None
+            and kept.codes_version[0] == codes_version[0]
+            and kept.state is not state
+        ):
+            return kept.state, kept.digest if kept.codes_version == codes_version else b""
         # This process has none: the last complete state that was stored, of whatever history.
         digest = self._last_complete(history.profile, space)
         blob = None
@@ -366,12 +378,12 @@ class ProfileStates:
         live = self._store.spaces().get(space.name)
         return live is None or live.generation > space.generation
 
-    def conditions(self, space: SpaceRow) -> tuple[int, int]:
-        """Return what a fold depends on but its items: the generation, and refills of codes."""
+    def codes_version(self, space: SpaceRow) -> tuple[int, int]:
+        """Return what changes when codes change: the generation, and how often codes were added."""
         return space.generation, self._store.setting(refill_setting(space.name), 0)
 
-    def begin(self, space: SpaceRow, history: History) -> ProfileState:
-        """Return the longest beginning of a history that has a checkpoint."""
+    def start_from_checkpoint(self, space: SpaceRow, history: History) -> ProfileState:
+        """Return the newest checkpoint that fits a history, or a state without items."""
         place = {digest: n for n, digest in enumerate(history.digests)}
         saved = log_tables.checkpoints(self._store, space.name, space.generation)
         fitting = [key for key in saved if key in place]
@@ -440,15 +452,16 @@ class ProfileStates:
         space: SpaceRow,
         history: History,
         state: ProfileState,
-        made_in: tuple[int, int] | None = None,
+        codes_version: tuple[int, int] | None = None,
         *,
         digest: bytes | None = None,
         complete: bool = True,
     ) -> None:
         """Store a state in the catalog, and delete checkpoints that are no longer useful.
 
-        Nothing is stored if codes came in since ``made_in``, or if the items are no longer those
-        of ``digest``.  ``complete``: searches may rank by it, also while a fold is running.
+        Nothing is stored if ``codes_version`` is no longer the current one, or if the items are no
+        longer those of ``digest``.  ``complete``: searches may rank by it, also while a fold is
+        running.
         """
         if self._store.read_only:
             return
@@ -471,7 +484,9 @@ class ProfileStates:
             dropped -= {one for p in profiles if (one := self._last_complete(p, space)) is not None}
             key, blob = digests[n], state.pack()
         with self._store.write() as c:
-            if made_in is not None and (self.is_past(space) or made_in != self.conditions(space)):
+            if codes_version is not None and (
+                self.is_past(space) or codes_version != self.codes_version(space)
+            ):
                 return
             log_tables.put_checkpoint(c, name, generation, key, n, blob)
             if complete:

@@ -154,7 +154,7 @@ class Profiles(Mapping[str, Similarity]):
                 position = log_tables.last_entry(self._store, one)
                 body = {"profile": one, "position": position}
                 append_line(c, self._store, name, MERGE, body)
-        self._states.fold_in_use(name)
+        self._states.fold_new_lines(name)
 
     def roll_back(self, position: int, *, profile: str = DEFAULT) -> None:
         """Return a profile to an earlier position of its log; 0 is its beginning."""
@@ -169,7 +169,7 @@ class Profiles(Mapping[str, Similarity]):
                     f"its log goes to {history.position}"
                 )
             append_line(c, self._store, name, ROLLBACK, {"position": position})
-        self._states.fold_in_use(name)
+        self._states.fold_new_lines(name)
 
     def export(self, path: str | os.PathLike[str], *, profile: str = DEFAULT) -> Path:
         """Write what was learned to a file, for another collection with the same words."""
@@ -215,7 +215,7 @@ class Profiles(Mapping[str, Similarity]):
             chunk = rows[start : start + _CHUNK]
             commit_comparisons(self._views, chunk, name, source, who)
             report(jobs.Progress("writing comparisons", start + len(chunk), len(rows)))
-        self._states.fold_in_use(name)
+        self._states.fold_new_lines(name)
         self._states.settle(name, report)
         return len(rows)
 

@@ -37,12 +37,12 @@ class Replay:
         states: ProfileStates,
         profile: str,
         space: SpaceRow,
-        made_in: tuple[int, int],
+        codes_version: tuple[int, int],
         state: ProfileState,
         previous: ProfileState,
         previous_digest: bytes,
     ) -> None:
-        self.profile, self.space, self.made_in = profile, space, made_in
+        self.profile, self.space, self.codes_version = profile, space, codes_version
         self.previous, self.previous_digest = previous, previous_digest
         self.folded = state.n_items
         self.error: BaseException | None = None
@@ -87,13 +87,13 @@ class Replay:
         kept = state.n_items
         while True:
             with states.lock:
-                if states.is_past(space) or states.conditions(space) != self.made_in:
+                if states.is_past(space) or states.codes_version(space) != self.codes_version:
                     return
                 history = states.history(self.profile)
                 n = state.n_items
                 if digest is not None and history.digests[n : n + 1] != [digest]:
                     # Something older was taken back meanwhile: continue from a checkpoint.
-                    state = states.begin(space, history)
+                    state = states.start_from_checkpoint(space, history)
                     n = kept = state.n_items
                 self.folded = n
                 here, left = history.digests[n], len(history.items) - n
@@ -108,12 +108,14 @@ class Replay:
             # Closer towards the end, so that the next undo finds a checkpoint near it.
             apart = min(KEEP_EVERY, max(STRETCH, left // 2))
             if n - kept >= apart or (stopping and n - kept >= KEEP_STOPPED):
-                states.checkpoint(space, history, state, self.made_in, digest=here, complete=False)
+                states.checkpoint(
+                    space, history, state, self.codes_version, digest=here, complete=False
+                )
                 kept = n
             if stopping:
                 return
             states.fold_items(state, space, items, _let_others_run)
-        states.checkpoint(space, history, state, self.made_in, digest=here)
+        states.checkpoint(space, history, state, self.codes_version, digest=here)
 
 
 def _let_others_run() -> None:

@@ -25,7 +25,7 @@ from likewise.catalog.store import Store
 from likewise.catalog.thumbnails import FIRST_SIDE, thumbnail
 from likewise.errors import InvalidInput, LikewiseError
 from likewise.images.decode import Source, decode, small_jpeg
-from likewise.search.query import PixelsOf
+from likewise.search.query import DecodePixels
 from likewise.search.rank import Hit, Hits
 from likewise_methods.durable_files import private_folder
 from likewise_methods.validation import whole
@@ -84,8 +84,8 @@ class Colours:
     <...part object at ...>
     """
 
-    def __init__(self, store: Store, pixels_of: PixelsOf) -> None:
-        self._store, self._pixels_of = store, pixels_of
+    def __init__(self, store: Store, decode_pixels: DecodePixels) -> None:
+        self._store, self._decode_pixels = store, decode_pixels
         self._root = Path(store.root)
         self._lock = threading.Lock()
         self._rows: NDArray[Any] | None = None
@@ -164,7 +164,7 @@ class Colours:
             return image, 0, np.zeros((GRID * GRID, 3), np.int8)
 
     def _small(self, source: Source, side: int) -> bytes:
-        return small_jpeg(self._pixels_of(source, side, None), side)
+        return small_jpeg(self._decode_pixels(source, side, None), side)
 
     def _read(self) -> NDArray[Any]:
         """Read stored grids; a file that does not fit is ignored."""

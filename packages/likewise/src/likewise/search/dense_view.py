@@ -30,7 +30,7 @@ MAPPED_FROM = 20_000
 
 _CHUNK = 8192
 
-Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
+IdsAndScores = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class _Covered(NamedTuple):
@@ -64,9 +64,9 @@ class DenseView:
     idf = None
 
     def __init__(
-        self, store: Store, space: Space, smaller: Mapping[str, tuple[str, int]] | None = None
+        self, store: Store, space: Space, compacted: Mapping[str, tuple[str, int]] | None = None
     ) -> None:
-        self.smaller = dict(smaller or {})
+        self.compacted = dict(compacted or {})
         self.space = space
         self.root = store.root
         self.remembered: dict[bytes, Any] = {}
@@ -161,14 +161,14 @@ class DenseView:
         covered = 0 if self._graph is None else int(self._graph.alive.sum())
         return int(self._alive.sum()) + covered
 
-    def search_row(self, row: Any, k: int) -> Hits:
+    def search_row(self, row: Any, k: int) -> IdsAndScores:
         """Return ids and scores of the k best: cosine, inner product, or minus the distance."""
-        asked = comparable_rows(self.space, np.asarray(row, np.float32).reshape(1, -1))
+        comparable = comparable_rows(self.space, np.asarray(row, np.float32).reshape(1, -1))
         with self._lock.reading():
-            return self._search(asked, k)
+            return self._search(comparable, k)
 
-    def _search(self, row: NDArray[np.float32], k: int) -> Hits:
-        parts: list[Hits] = []
+    def _search(self, row: NDArray[np.float32], k: int) -> IdsAndScores:
+        parts: list[IdsAndScores] = []
         if self._alive.any():
             parts.append(self._from_uncovered(row, k))
         if self._graph is not None and self._graph.alive.any():
@@ -178,7 +178,7 @@ class DenseView:
         order = np.lexsort((ids, -found))[:k]
         return ids[order], found[order]
 
-    def _from_uncovered(self, row: NDArray[np.float32], k: int) -> Hits:
+    def _from_uncovered(self, row: NDArray[np.float32], k: int) -> IdsAndScores:
         """Find the best rows that no graph covers; few rows are all returned, which is faster."""
         if self._flat is None and prefer_numpy(len(self._rows) * self.space.width):
             places = np.flatnonzero(self._alive)
@@ -189,7 +189,7 @@ class DenseView:
         places, values = self._flat.best(self._rows, self._alive, row[0], k)
         return self._ids[places], values
 
-    def _from_graph(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
+    def _from_graph(self, graph: _Covered, row: NDArray[np.float32], k: int) -> IdsAndScores:
         """Find the best rows that the graph covers: by a walk, or for large k by comparing all."""
         if k > EXACT_BEYOND:
             return self._from_all_covered(graph, row, k)
@@ -202,7 +202,7 @@ class DenseView:
         values = row_scores(held, np.arange(len(numbers)), row[0], self._metric)
         return graph.ids[numbers], values
 
-    def _from_all_covered(self, graph: _Covered, row: NDArray[np.float32], k: int) -> Hits:
+    def _from_all_covered(self, graph: _Covered, row: NDArray[np.float32], k: int) -> IdsAndScores:
         # Codes made when first needed: the graph's codes have one range a column and bound less.
         if self._flat_covered is None:
             self._flat_covered = CompactFlat(self._metric, graph.rows)
@@ -214,12 +214,12 @@ class DenseView:
 
     def rows_of(self, images: Iterable[int]) -> tuple[list[int], NDArray[np.float32]]:
         """Return the pictures that have a row, and their rows as they are compared."""
-        asked = np.fromiter(images, np.int64)
+        wanted = np.fromiter(images, np.int64)
         with self._lock.reading():
-            places = living(self._places.find(asked), self._alive)
-            covered = np.full(len(asked), -1, np.int64)
+            places = living(self._places.find(wanted), self._alive)
+            covered = np.full(len(wanted), -1, np.int64)
             if self._graph is not None:
-                numbers = self._graph.numbers(asked)
+                numbers = self._graph.numbers(wanted)
                 covered[numbers >= 0] = self._graph.at[numbers[numbers >= 0]]
             there = np.flatnonzero((places >= 0) | (covered >= 0))
             made = np.empty((len(there), self.space.width), np.float32)
@@ -230,7 +230,7 @@ class DenseView:
                 into[loose] = self._rows[places[some[loose]]]
                 if self._graph is not None:
                     into[~loose] = self._graph.rows[covered[some[~loose]]]
-            return asked[there].tolist(), made
+            return wanted[there].tolist(), made
 
     def row_of(self, image: int) -> Any:
         """Return a picture's row as it is compared; None if none."""

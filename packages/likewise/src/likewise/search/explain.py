@@ -202,7 +202,7 @@ class Explainer:
 
     def _compare_words(self, hit: ImageRow, top: int) -> Explanation:
         asked, corner, q = self._query_words
-        found = self._space.find_places(self._views.pixels_of(hit.path, None, None))
+        found = self._space.find_places(self._views.decode_pixels(hit.path, None, None))
         product = q.multiply(self._count_words(found)).tocsr()
         order = np.lexsort((product.indices, -product.data))[:top]
         shared = tuple(
@@ -246,7 +246,7 @@ class Explainer:
         score = float(query.row @ z)
         own = (query.parts @ z).reshape(query.shape)
         rest = score - float(own.sum()) if self._reranker is not None else 0.0
-        pixels = self._views.pixels_of(hit.path, DECODE_SIDE, None)
+        pixels = self._views.decode_pixels(hit.path, DECODE_SIDE, None)
         return Explanation(
             score,
             space=self._space.name,
@@ -278,7 +278,7 @@ class Explainer:
         pixels = self._resolved.pixels
         if pixels is None:
             row = self._own_row()
-            pixels = self._views.pixels_of(row.path, DECODE_SIDE, None)
+            pixels = self._views.decode_pixels(row.path, DECODE_SIDE, None)
             return pixels, (0, 0, row.width, row.height)
         height, width = pixels.shape[:2]
         left, top = (max(0, math.floor(at)) for at in (self._region or (0.0, 0.0))[:2])
@@ -289,8 +289,12 @@ class Explainer:
         query, pixels = self._query, self._resolved.pixels
         if self._region is None and isinstance(query, str | os.PathLike | bytes):
             # The search has shrunk it.
-            return self._views.pixels_of(query, None, None)
-        return self._views.pixels_of(self._own_row().path, None, None) if pixels is None else pixels
+            return self._views.decode_pixels(query, None, None)
+        return (
+            self._views.decode_pixels(self._own_row().path, None, None)
+            if pixels is None
+            else pixels
+        )
 
     def _own_row(self) -> ImageRow:
         assert self._resolved.image is not None

@@ -1,7 +1,7 @@
-"""Queries: find out what a query is, and turn it into a row of a space.
+"""Resolve queries, and turn them into rows of spaces.
 
-A query becomes a picture of the collection, pixels or a vector once (``resolve_query``); searches,
-judgements and explanations then share the result.
+``resolve_query`` finds out once whether a query is a picture of the collection, pixels or a vector;
+searches, judgements and explanations share the result.  ``query_row`` makes its row in a space.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from likewise.search.views import View
 
 Region = tuple[float, float, float, float]
-PixelsOf = Callable[[Source, int | None, Region | None], NDArray[np.uint8]]
+DecodePixels = Callable[[Source, int | None, Region | None], NDArray[np.uint8]]
 """Decodes a file or bytes down to a longest side and cuts a region out; a server uses workers."""
 REMEMBERED = 64
 """Rows of outside pictures that a view keeps: a search is often judged and then repeated."""
@@ -69,13 +69,13 @@ class ResolvedQuery:
 
     @property
     def own(self) -> frozenset[int]:
-        """Pictures of the collection that the query consists of; they are not their own hits."""
+        """Pictures of the collection in the query; they are left out of its hits."""
         own = {self.image} | {one.image for one in self.several}
         return frozenset(image for image in own if image is not None)
 
     @property
     def has_picture(self) -> bool:
-        """Whether there is more than words."""
+        """Whether it has a picture, with or without words."""
         return bool(
             self.image is not None
             or self.pixels is not None
@@ -85,7 +85,7 @@ class ResolvedQuery:
 
     @property
     def is_typed(self) -> bool:
-        """Whether it is nothing but words, and so has no row of its own."""
+        """Whether it is words alone, and so has no row of its own."""
         return self.text is not None and not self.has_picture
 
 
@@ -114,7 +114,9 @@ Query = One | Sequence[One]
 """One picture, or several to search for together."""
 
 
-def decode_here(source: Source, max_side: int | None, region: Region | None) -> NDArray[np.uint8]:
+def decode_in_process(
+    source: Source, max_side: int | None, region: Region | None
+) -> NDArray[np.uint8]:
     """Decode a picture in this process."""
     return crop(decode(source, max_side=max_side).pixels, region)
 
@@ -137,11 +139,14 @@ def crop(pixels: NDArray[np.uint8], region: Region | None) -> NDArray[np.uint8]:
 
 
 def resolve_query(
-    store: Store, query: Query, region: Region | None, pixels_of: PixelsOf = decode_here
+    store: Store,
+    query: Query,
+    region: Region | None,
+    decode_pixels: DecodePixels = decode_in_process,
 ) -> ResolvedQuery:
     """Resolve an id, a path, encoded bytes, pixels, a vector, or a list of these."""
     if isinstance(query, list | tuple):
-        return _resolve_several(store, query, region, pixels_of)
+        return _resolve_several(store, query, region, decode_pixels)
     if isinstance(query, ResolvedQuery):
         if region is not None:
             raise InvalidInput("a resolved query has its region already")
@@ -155,7 +160,7 @@ def resolve_query(
         key = store.hash_of(int(query))
         if region is None:
             return ResolvedQuery(image=int(query), key=key)
-        pixels = pixels_of(row.path, None, region)
+        pixels = decode_pixels(row.path, None, region)
         return ResolvedQuery(pixels=pixels, key=_content_key(key, region), part_of=int(query))
     if isinstance(query, np.ndarray) and query.dtype == np.uint8 and query.ndim in (2, 3):
         return _resolve_pixels(query, region)
@@ -183,19 +188,19 @@ def resolve_query(
     # Decode by name where there is one, so that an error names the file.  A copy in another place
     # is a query of its own, and the picture in the collection is its best hit.
     source = content if name is None else name
-    pixels = pixels_of(source, None if region else DECODE_SIDE, region)
+    pixels = decode_pixels(source, None if region else DECODE_SIDE, region)
     part_of = None if region is None else store.image_of_hash(digest)
     return ResolvedQuery(pixels=pixels, key=_content_key(digest, region), part_of=part_of)
 
 
 def _resolve_several(
-    store: Store, queries: Sequence[One], region: Region | None, pixels_of: PixelsOf
+    store: Store, queries: Sequence[One], region: Region | None, decode_pixels: DecodePixels
 ) -> ResolvedQuery:
     if region is not None:
         raise InvalidInput("several pictures have no region; search with one of them")
     if not 0 < len(queries) <= MAX_TOGETHER:
         raise InvalidInput(f"{len(queries)} pictures in one query; 1 to {MAX_TOGETHER} expected")
-    parts = tuple(resolve_query(store, one, None, pixels_of) for one in queries)
+    parts = tuple(resolve_query(store, one, None, decode_pixels) for one in queries)
     if len(parts) == 1:
         return parts[0]
     if any(part.several for part in parts):

@@ -99,19 +99,21 @@ def rank(
     if reranker is not None:
         rows = {name: reranker.row(searched[name], row) for name, row in rows.items()}
         last = reranker.last
-    firsts = {name: _first_stage(views, view, query, reranker) for name, view in searched.items()}
+    first_stages = {
+        name: _first_stage(views, view, query, reranker) for name, view in searched.items()
+    }
     size = max(len(view) for view in searched.values())
     own = query.own
     enough = wanted = k + len(own) + len(last)
     engines = all(isinstance(view, EngineView) for view in searched.values())
     passing = allowed if engines and isinstance(allowed, LazyFilter) else None
     while True:
-        # Places in a fused ranking are those among all pictures, whatever passes.
+        # A fused ranking is of all pictures; only very deep ones are of those that pass the filter.
         filtered = passing is not None and (len(searched) == 1 or wanted > DEEPEST)
         if filtered:
             wanted = enough
         ids, scores = _rank_once(
-            request.similarity, searched, rows, min(wanted, size), firsts,
+            request.similarity, searched, rows, min(wanted, size), first_stages,
             passing if filtered else None,
         )  # fmt: skip
         keep = [
@@ -163,12 +165,14 @@ def _rank_once(
     views: Mapping[str, View],
     rows: Mapping[str, Any],
     wanted: int,
-    firsts: Mapping[str, tuple[SpaceView, Any] | None],
+    first_stages: Mapping[str, tuple[SpaceView, Any] | None],
     passing: LazyFilter | None,
 ) -> tuple[Sequence[int], Sequence[float]]:
+    """Rank by the one view, or fuse the rankings of several; return the ``wanted`` best."""
+
     def search(name: str, view: View, depth: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         if isinstance(view, EngineView):
-            return view.search_row(rows[name], depth, passing=passing, first=firsts[name])
+            return view.search_row(rows[name], depth, passing=passing, first=first_stages[name])
         return view.search_row(rows[name], depth)
 
     if len(views) == 1:

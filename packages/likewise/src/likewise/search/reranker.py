@@ -1,8 +1,8 @@
 """Change one query by what a profile learned.
 
 Two parts, each of which can be left out to measure the other: the *query part* (verdicts about this
-very query move its row) and the *profile part* (for every query: weights of words, and in a fitted
-space a metric around the query from judged pairs).
+very query move its row) and the *profile part* (for every query: weights of words in a sparse
+space, a metric from judged pairs in a fitted dense one).
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class LearnedState(Protocol):
     def rows(self, space: Space, subjects: Iterable[int]) -> Any: ...
     def weights(self, profile: str, space: Space) -> NDArray[np.float64] | None: ...
     def weights_now(self, profile: str, space: Space) -> tuple[NDArray[np.float64] | None, int]: ...
-    def ask(self, profile: str, space: Space, row: NDArray[np.float32]) -> NDArray[np.float32]: ...
-    def ask_parts(
+    def change_row(
+        self, profile: str, space: Space, row: NDArray[np.float32]
+    ) -> NDArray[np.float32]: ...
+    def change_parts(
         self,
         profile: str,
         space: Space,
@@ -50,7 +52,7 @@ class LearnedState(Protocol):
 
 
 class ProfileReranker:
-    """What one profile learned, as far as it changes one query.
+    """Changes the row of one query by what a profile learned.
 
     ``near`` are subjects whose verdicts count where the query's own say nothing.  ``behind`` counts
     judgements that the weights used so far do not include yet.
@@ -95,7 +97,7 @@ class ProfileReranker:
             if weights is not None:
                 row = apply_weights(row, weights)
             if space.learns_pairs:
-                row = self._states.ask(self._profile, space, row)
+                row = self._states.change_row(self._profile, space, row)
         return row
 
     def split(self, view: View, row: Any, parts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -112,7 +114,7 @@ class ProfileReranker:
             if weights is not None:
                 parts = parts * weights
             if space.learns_pairs:
-                parts = self._states.ask_parts(self._profile, space, moved, parts)
+                parts = self._states.change_parts(self._profile, space, moved, parts)
         return parts
 
     def _expand(self, view: View, row: Any) -> tuple[Any, Any, Any]:
@@ -133,7 +135,7 @@ class ProfileReranker:
 
 
 def apply_weights(row: Any, weights: Any) -> Any:
-    """Fold weights into a query: S_w(q, x) = sum of w_j q_j x_j."""
+    """Multiply a query by weights: S_w(q, x) = sum of w_j q_j x_j."""
     made = row.tocsr().copy()
     made.data = (made.data * weights[made.indices]).astype(np.float32)
     made.eliminate_zeros()

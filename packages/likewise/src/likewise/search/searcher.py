@@ -14,7 +14,7 @@ from likewise.search.engine_views import LazyFilter, engine_warnings
 from likewise.search.explain import Explainer
 from likewise.search.query import (
     PICTURE_WEIGHT,
-    PixelsOf,
+    DecodePixels,
     Query,
     Region,
     ResolvedQuery,
@@ -25,7 +25,7 @@ from likewise.search.rank import Answer, Hit, Hits, rank, similarity_views
 from likewise.search.reranker import LearnedState, ProfileReranker
 from likewise.search.similarities import Similarities, Similarity, explaining_space
 from likewise.search.typed.evidence import IgnoredReasons
-from likewise.search.typed.parse import clean_text, read_text, text_key
+from likewise.search.typed.parse import clean_text, parse_text, text_key
 from likewise.search.typed.search import TypedSearcher
 from likewise.search.views import Views
 from likewise.spaces.base import ranked_spaces
@@ -42,7 +42,7 @@ class Searcher:
         self.typed = TypedSearcher(views, states)
 
     def search(self, query: Query | None, k: int, **options: Any) -> Hits:
-        """Return the k best pictures with their paths; options as for :meth:`request`."""
+        """Return the k best pictures with paths and reasons; options as for :meth:`request`."""
         answer = self.find(query, k, **options)
         paths, why = self._store.paths(answer.ids), answer.reasons(answer.ids)
         hits = Hits(
@@ -89,7 +89,7 @@ class Searcher:
         weight: float = PICTURE_WEIGHT,
         today: date | None = None,
     ) -> SearchRequest:
-        """Check the arguments of a search, and read its picture and its words once."""
+        """Check the arguments of a search; resolve its query, its similarity and its words."""
         ignored, today = IgnoredReasons(without), today or date.today()
         if text is None and ignored.keys:
             raise InvalidInput("without belongs to text; a picture alone has no reasons")
@@ -101,35 +101,32 @@ class Searcher:
             k=whole(k, "k"),
             where=plain_where(where) if where else None,
             above=above,
-            text=None if text is None else read_text(text, today),
+            text=None if text is None else parse_text(text, today),
             ignored=ignored,
             picture_weight=number(weight, "weight", least=0, most=1),
             today=today,
         )
 
-    def resolve_query(self, query: Query, region: Region | None = None) -> ResolvedQuery:
-        """Resolve a query once, for several searches and judgements: a file is decoded here."""
-        return resolve_query(self._store, query, region, self._views.pixels_of)
-
     def resolve(
-        self, query: Query | None, text: str | None, region: Region | None = None
+        self, query: Query | None, text: str | None = None, region: Region | None = None
     ) -> ResolvedQuery:
-        """Resolve a picture, typed words, or words with a picture."""
-        if text is None:
-            if query is None:
-                raise InvalidInput("the query is empty; a picture or text expected")
-            return self.resolve_query(query, region)
-        clean = clean_text(text)
+        """Resolve a picture, typed words, or both; several searches and judgements can share it."""
         if query is None:
+            if text is None:
+                raise InvalidInput("the query is empty; a picture or text expected")
+            clean = clean_text(text)
             return ResolvedQuery(key=text_key(clean), text=clean)
-        picture = self.resolve_query(query, region)
+        picture = resolve_query(self._store, query, region, self._views.decode_pixels)
+        if text is None:
+            return picture
+        clean = clean_text(text)
         if picture.key is None:
             raise InvalidInput("words go with a picture; a vector is not one")
         return replace(picture, key=text_key(clean, picture.key), text=clean)
 
-    def decode_with(self, pixels_of: PixelsOf) -> None:
+    def decode_with(self, decode_pixels: DecodePixels) -> None:
         """Decode queries by a function instead of in this process."""
-        self._views.pixels_of = pixels_of
+        self._views.decode_pixels = decode_pixels
 
     def count_ranked(self, by: str = "default") -> int:
         """Count the pictures that a similarity can rank: those that have its vectors."""
@@ -146,7 +143,7 @@ class Searcher:
         region: Region | None = None,
         resolved: ResolvedQuery | None = None,
     ) -> Explainer:
-        """Return what explains hits of a query; ``resolved`` saves decoding the query again."""
+        """Return an explainer of a query's hits; ``resolved`` saves decoding the query again."""
         similarity = self._similarities.find(by)
         space = explaining_space(open_spaces(self._store), similarity)
         if space is None:
@@ -154,7 +151,7 @@ class Searcher:
                 f"{by!r} has no places to explain by: it compares pictures as a whole; use --by "
                 "look, deep or words ('likewise admin spaces add' adds one)"
             )
-        resolved = self.resolve_query(query, region) if resolved is None else resolved
+        resolved = self.resolve(query, region=region) if resolved is None else resolved
         return Explainer(
             self._views,
             query,
@@ -180,7 +177,7 @@ class Searcher:
         return find_duplicates(self._views, space, threshold)
 
     def _reranker(self, similarity: Similarity, query: ResolvedQuery) -> ProfileReranker | None:
-        """Return what was learned for a picture; None for words and where nothing is learned."""
+        """Return the reranker of a picture query; None for words, or without a profile."""
         if similarity.profile is None or not query.has_picture:
             return None
         return ProfileReranker(self._store, self._states, similarity.profile, query.key)

@@ -20,13 +20,13 @@ from likewise_methods.coding import BagOfWords
 from likewise_methods.index import EMPTY_INDEX, InvertedIndex, SmallIndex
 from likewise_methods.kernels import prefer_numpy
 
-Hits = tuple[NDArray[np.int64], NDArray[np.float32]]
+IdsAndScores = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class SparseView:
     """One generation of a sparse space, ready to search.
 
-    ``smaller`` names segments with a copy compacted for a profile, which is used instead.
+    ``compacted`` names segments with a copy compacted for a profile, which is used instead.
     """
 
     takes_compacted = True
@@ -35,15 +35,15 @@ class SparseView:
         self,
         store: Store,
         space: Space,
-        smaller: Mapping[str, tuple[str, int]] | None = None,
+        compacted: Mapping[str, tuple[str, int]] | None = None,
     ) -> None:
         self.space = space
         self.root = store.root
         self.remembered: dict[bytes, Any] = {}
         self.segments = [row.name for row in store.segments(space.name, space.generation)]
         self.idf: BagOfWords | None = open_idf(store.root, space)
-        self.smaller = dict(smaller or {})
-        files = [self.smaller.get(name, (name, 0))[0] for name in self.segments]
+        self.compacted = dict(compacted or {})
+        files = [self.compacted.get(name, (name, 0))[0] for name in self.segments]
         self._sealed = [
             seg.open_index(store.root, name)
             if name == file
@@ -128,7 +128,7 @@ class SparseView:
         rows = self._rows()
         if self._frequency is None or self._frequency[0] is not rows:
             whole = rows
-            if self.smaller:
+            if self.compacted:
                 # A compacted copy lacks words that pictures still have.
                 full = [seg.open_index(self.root, name) for name in self.segments]
                 for index, copy in zip(full, self._sealed, strict=True):
@@ -158,12 +158,12 @@ class SparseView:
 
     def rows_of(self, images: Iterable[int]) -> tuple[list[int], Any]:
         """Return the pictures that have a row, and their weighted rows."""
-        asked = np.fromiter(images, np.int64)
+        wanted = np.fromiter(images, np.int64)
         rows = self._rows()
-        here = asked[rows.contains(asked)]
+        here = wanted[rows.contains(wanted)]
         return here.tolist(), rows.rows(here)
 
-    def search_row(self, row: Any, k: int) -> Hits:
+    def search_row(self, row: Any, k: int) -> IdsAndScores:
         """Return ids and scores of the k best for a weighted row."""
         rows = self._rows()
         k = min(k, len(rows))

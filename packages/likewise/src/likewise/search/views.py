@@ -18,14 +18,14 @@ from likewise.errors import CollectionError
 from likewise.search.dense_view import DenseView
 from likewise.search.engine_views import EngineSearch, EngineView
 from likewise.search.learned_models import ModelView, ModelViews, retry
-from likewise.search.query import PixelsOf, decode_here
+from likewise.search.query import DecodePixels, decode_in_process
 from likewise.search.sparse_view import SparseView
 from likewise.spaces.base import Space
 from likewise.spaces.registry import open_spaces
 
 SpaceView = SparseView | DenseView
 SearchView = SpaceView | EngineView
-"""What a search of a space uses."""
+"""A view of a space, in this process or in an engine."""
 View = SearchView | ModelView
 _VIEWS: dict[str, type[SparseView] | type[DenseView]] = {
     SPARSE.name: SparseView,
@@ -41,8 +41,8 @@ class Views:
         self.models = ModelViews(store)
         self.engine = EngineSearch(store)
         """The engine that runs searches, where one was chosen."""
-        self.pixels_of: PixelsOf = decode_here
-        """Decodes queries; a server replaces it by its workers."""
+        self.decode_pixels: DecodePixels = decode_in_process
+        """Decodes queries; a server replaces it by a function that uses its workers."""
         self._lock = threading.Lock()
         self._revision = -1
         self._dropped = 0
@@ -56,9 +56,10 @@ class Views:
             self._views = {key: view for key, view in self._views.items() if key[0] != name}
 
         with self._lock:
-            return retry(self.store, lambda: self._current(name, profile), forget)
+            return retry(self.store, lambda: self._open_or_update(name, profile), forget)
 
-    def _current(self, name: str, profile: str | None) -> SpaceView:
+    def _open_or_update(self, name: str, profile: str | None) -> SpaceView:
+        """Return a view with the new rows of the catalog; open it again where its files changed."""
         store = self.store
         with store.snapshot():
             revision = store.revision
@@ -77,14 +78,14 @@ class Views:
                 )
             if not space.generation:
                 raise CollectionError(f"space {name!r} has no vectors yet; {_remedy(store, name)}")
-            smaller: Mapping[str, tuple[str, int]] = {}
+            compacted: Mapping[str, tuple[str, int]] = {}
             opened = _VIEWS[space.row_format.name]
             if profile is not None and not opened.takes_compacted:
                 profile = None
             if profile is not None:
-                smaller = compacted_segments(store, profile)
-                if not any(row.name in smaller for row in store.segments(name, space.generation)):
-                    profile, smaller = None, {}
+                compacted = compacted_segments(store, profile)
+                if not any(row.name in compacted for row in store.segments(name, space.generation)):
+                    profile, compacted = None, {}
             key = (name, profile)
             view = self._views.get(key)
             if view is not None and key in self._stale:
@@ -93,7 +94,7 @@ class Views:
                     view.space.generation == space.generation
                     and view.space.files == space.files
                     and view.segments == segments
-                    and view.smaller == smaller
+                    and view.compacted == compacted
                 )
                 if same:
                     view.update(store)
@@ -101,7 +102,7 @@ class Views:
                     view = None
                 self._stale.discard(key)
             if view is None:
-                view = self._views[key] = opened(store, space, smaller)
+                view = self._views[key] = opened(store, space, compacted)
             return view
 
     def search_view(self, name: str, profile: str | None = None) -> SearchView:

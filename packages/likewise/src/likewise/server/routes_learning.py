@@ -78,7 +78,7 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
     col = service.collection
     query, region = service.query(asked.query)
     hit = service.row_of(asked.picture)
-    resolved = col.searcher.resolve_query(service.resolve_query(asked.query))
+    resolved = col.searcher.resolve(service.resolve_query(asked.query))
     explainer = col.searcher.explainer(query, asked.by or "default", region, resolved)
     found = explainer.explain(hit.id, asked.top)
     if asked.query.picture is not None:

@@ -172,7 +172,7 @@ def _prepare_words(app: FastAPI) -> None:
             return
         time.sleep(1.0)
     with suppress(LikewiseError):  # said again, to who types
-        app.state.service.collection.searcher.typed.texts.words()
+        app.state.service.collection.searcher.typed.texts.picture_words()
 
 
 def _listener(host: str, port: int) -> socket.socket:

@@ -205,7 +205,7 @@ class Service:
             if found is not None:
                 self._questions.move_to_end(key)
                 return found
-        made = self.collection.searcher.resolve_query(query, region)
+        made = self.collection.searcher.resolve(query, region=region)
         if made.pixels is not None and made.pixels.nbytes <= LARGEST_QUESTION:
             with self._lock:
                 self._questions[key] = made

@@ -184,7 +184,7 @@ class Comparisons:
         if not at_once:
             name = pending_answers.answers_of(self._store, name, who)
         (number,) = judging.commit_comparisons(self._views, [row], name, "compare", who)
-        self._states.fold_in_use(name)
+        self._states.fold_new_lines(name)
         return number
 
     def profiles(self) -> dict[str, pending_answers.AnswerProfile]:

@@ -101,15 +101,15 @@ class IgnoredReasons:
                     f"{', '.join(SENTENCES)}"
                 )
 
-    def kind(self, kind: str) -> bool:
+    def has_kind(self, kind: str) -> bool:
         """Return whether all reasons of a kind are left out."""
         return kind in self.keys
 
-    def value(self, kind: str, value: str) -> bool:
+    def has(self, kind: str, value: str) -> bool:
         """Return whether one reason is left out."""
         return kind in self.keys or f"{kind}:{value}" in self.keys
 
-    def values(self, kind: str) -> frozenset[str]:
+    def values_of(self, kind: str) -> frozenset[str]:
         """Return the values of a kind that are left out one by one."""
         return frozenset(key.partition(":")[2] for key in self.keys if key.startswith(f"{kind}:"))
 
@@ -126,20 +126,20 @@ class NearTag(NamedTuple):
     nearness: float
 
 
-class Found(NamedTuple):
+class ScoredPictures(NamedTuple):
     """Ids of pictures, ascending, and the score of what is written about each."""
 
     ids: Ids
     values: Floats
 
 
-def gather(
+def score_written(
     store: Store, terms: Sequence[Term], near: Sequence[NearTag], ignored: IgnoredReasons
-) -> Found:
+) -> ScoredPictures:
     """Find every picture with written evidence, and score it by the mean over the words."""
     parts: list[tuple[int, float, Ids]] = []
     for number, term in enumerate(terms):
-        parts += [(number, value, ids) for value, ids in _of_term(store, term, ignored)]
+        parts += [(number, value, ids) for value, ids in _find_term(store, term, ignored)]
     for one in near:
         if _is_ignored(ignored, one.tag):
             continue
@@ -155,26 +155,28 @@ def gather(
     for number, value, some in parts:
         at = np.searchsorted(ids, some)
         values[number, at] = np.maximum(values[number, at], value)
-    return Found(ids, values.mean(axis=0))
+    return ScoredPictures(ids, values.mean(axis=0))
 
 
 def _is_ignored(ignored: IgnoredReasons, tag: str) -> bool:
     """Return whether a tag must not count by its meaning."""
-    return ignored.value("near", tag) or tag in ignored.values("tag") | ignored.values("suggested")
+    return ignored.has("near", tag) or tag in ignored.values_of("tag") | ignored.values_of(
+        "suggested"
+    )
 
 
-def _of_term(store: Store, term: Term, ignored: IgnoredReasons) -> list[tuple[float, Ids]]:
+def _find_term(store: Store, term: Term, ignored: IgnoredReasons) -> list[tuple[float, Ids]]:
     found: list[tuple[float, Ids]] = []
-    if term.span is not None and not ignored.value("date", term.typed):
-        found.append((DATE, dated(store, term.span)))
+    if term.span is not None and not ignored.has("date", term.typed):
+        found.append((DATE, find_dated(store, term.span)))
     if not _can_be_written(term):
         return found
     for field in SEARCHED:
-        if ignored.kind(KINDS[field]):
+        if ignored.has_kind(KINDS[field]):
             continue
         whole, beginning = LEVELS[field]
-        ids = find_whole(store, field, term)
-        values = ignored.values(KINDS[field])
+        ids = find_whole_word(store, field, term)
+        values = ignored.values_of(KINDS[field])
         found.append((whole, _recheck(store, field, term, ids, values) if values else ids))
         if finds_beginnings(term.folded):
             ids = word_index.find_word(store, field, [term.typed, term.folded], beginnings=True)
@@ -182,13 +184,13 @@ def _of_term(store: Store, term: Term, ignored: IgnoredReasons) -> list[tuple[fl
     return found
 
 
-def find_whole(store: Store, field: str, term: Term) -> Ids:
+def find_whole_word(store: Store, field: str, term: Term) -> Ids:
     """Find pictures that have a word, in singular or plural, in a field."""
     words = dict.fromkeys([term.typed, term.folded, *other_numbers(term.folded)])
     return word_index.find_word(store, field, list(words), beginnings=False)
 
 
-def dated(store: Store, span: DateSpan) -> Ids:
+def find_dated(store: Store, span: DateSpan) -> Ids:
     """Find pictures of a span of days."""
     if span.month is not None:
         return word_index.find_month(store, span.month)
@@ -217,14 +219,14 @@ def _recheck(store: Store, field: str, term: Term, ids: Ids, ignored: frozenset[
 
 def matches(term: Term, name: str) -> bool:
     """Return whether a name contains a typed word, its singular or plural, or it as a beginning."""
-    held = _held(name)
+    held = _padded_words(name)
     if any(f" {form} " in held for form in (term.folded, *other_numbers(term.folded))):
         return True
     return finds_beginnings(term.folded) and f" {term.folded}" in held
 
 
 @lru_cache(maxsize=4096)
-def _held(name: str) -> str:
+def _padded_words(name: str) -> str:
     """Return the words of a name, folded, with a space on both sides."""
     return f" {fold(spread(name))} "
 
@@ -243,7 +245,7 @@ def reasons_written(
     found: dict[str, Reason] = {}
 
     def add(reason: Reason) -> None:
-        if not ignored.value(reason.kind, reason.value):
+        if not ignored.has(reason.kind, reason.value):
             found.setdefault(reason.key, reason)
 
     for term in terms:
@@ -267,10 +269,10 @@ class Unwanted(NamedTuple):
     """Pictures that unwanted words describe: surely, and likely (with the score that costs)."""
 
     surely: Ids
-    likely: Found
+    likely: ScoredPictures
 
 
-def gather_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]) -> Unwanted:
+def find_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]) -> Unwanted:
     """Find the pictures that unwanted words describe.
 
     An accepted tag, a name or a date leaves a picture out.  A suggested tag, or one of similar
@@ -279,8 +281,10 @@ def gather_unwanted(store: Store, terms: Sequence[Term], near: Sequence[NearTag]
     out: list[Ids] = [np.zeros(0, np.int64)]
     for term in terms:
         if term.span is not None:
-            out.append(dated(store, term.span))
+            out.append(find_dated(store, term.span))
         if _can_be_written(term):
-            out += [find_whole(store, field, term) for field in SEARCHED if field != "suggested"]
+            out += [
+                find_whole_word(store, field, term) for field in SEARCHED if field != "suggested"
+            ]
     only = IgnoredReasons(("tag", "folder", "file", "camera", "fact", "date"))
-    return Unwanted(np.unique(np.concatenate(out)), gather(store, terms, near, only))
+    return Unwanted(np.unique(np.concatenate(out)), score_written(store, terms, near, only))

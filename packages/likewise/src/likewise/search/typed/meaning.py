@@ -1,4 +1,4 @@
-"""Pictures by meaning: a typed text becomes a row of a space, then its first answers do.
+"""Find pictures by meaning: turn typed text into a row of a space, then its first answers.
 
 The space that reads text (``Space.text_rank``) scores pictures by the row of the text.  Its first
 ten answers are then the query in the space fitted to the collection, twice, and the text keeps a
@@ -22,7 +22,7 @@ from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
 from likewise.catalog.word_index import fold
 from likewise.errors import LikewiseError
-from likewise.search.dense_view import DenseView, Hits
+from likewise.search.dense_view import DenseView, IdsAndScores
 from likewise.search.engine_views import EngineView
 from likewise.search.rank import FUSION_RANK
 from likewise.search.similarities import fusion_partner
@@ -64,7 +64,7 @@ Vectors = NDArray[np.float32]
 
 
 def open_words() -> PictureWords | None:
-    """Open the text model over the words of the network; None where no model can run.
+    """Open the text model with the class names of the network; None where no model can run.
 
     A damaged model is an error: without it words would mean something else.
     """
@@ -101,14 +101,14 @@ class Texts:
         self._typed: dict[str, Vectors] = {}
         self._names: dict[str, Vectors] = {}
 
-    def words(self) -> PictureWords | None:
-        """Return the text model over the words of the network; None where there is none."""
+    def picture_words(self) -> PictureWords | None:
+        """Return the text model with the class names of the network; None where there is none."""
         with self._lock:
             if not self._words:
                 self._words.append(open_words())
             return self._words[0]
 
-    def typed(self, texts: Sequence[str]) -> list[Vectors]:
+    def embed_typed(self, texts: Sequence[str]) -> list[Vectors]:
         """Return vectors of typed texts; there must be a model."""
         model: Any = self._model()
         # Dictionaries are replaced and never changed: other threads may be reading them.
@@ -121,7 +121,7 @@ class Texts:
             self._typed = {**(kept if len(kept) < _KEPT else {}), **new}
         return [made[text] for text in texts]
 
-    def names(self, names: Sequence[str]) -> Vectors:
+    def embed_names(self, names: Sequence[str]) -> Vectors:
         """Return vectors of names; new ones are stored in the catalog."""
         model: Any = self._model()
         known = self._names
@@ -138,7 +138,7 @@ class Texts:
         return np.array([known[name] for name in names], np.float32)
 
     def _model(self) -> Any:
-        words = self.words()
+        words = self.picture_words()
         assert words is not None
         return words.model
 
@@ -148,7 +148,7 @@ class Texts:
         whole = query.unwanted if unwanted else query.meaning
         tags = [tag for tag in word_index.tag_names(self._store, MAX_TAGS) if _is_word(tag)]
         # Without tags no model is opened.
-        if not terms or not tags or self.words() is None:
+        if not terms or not tags or self.picture_words() is None:
             return []
         # Numbers mean nothing: 2018 is very near to 2019.
         plain = [
@@ -156,19 +156,19 @@ class Texts:
             for n, term in enumerate(terms)
             if term.span is None and _is_word(term.typed)
         ]
-        asked: list[tuple[int | None, str]] = [*plain]
+        texts: list[tuple[int | None, str]] = [*plain]
         # Several words may mean together what none of them means alone.
         if len(plain) > 1:
-            asked.append((None, whole))
-        if not asked:
+            texts.append((None, whole))
+        if not texts:
             return []
         try:
-            rows = np.stack(self.typed([text for _, text in asked]))
+            rows = np.stack(self.embed_typed([text for _, text in texts]))
         except LikewiseError:
             return []  # the model cannot read any of it
-        cosines = rows.astype(np.float64) @ self.names(tags).astype(np.float64).T
+        cosines = rows.astype(np.float64) @ self.embed_names(tags).astype(np.float64).T
         found: list[NearTag] = []
-        for (number, typed), line in zip(asked, cosines, strict=True):
+        for (number, typed), line in zip(texts, cosines, strict=True):
             near = np.flatnonzero(line >= NEAR_NAME)
             best = sorted(near.tolist(), key=lambda at: (-line[at], tags[at]))
             same = fold(typed)
@@ -182,14 +182,14 @@ class Texts:
     def near_texts(self, text: str, known: dict[int, str]) -> list[int]:
         """Return the texts (by subject) of similar meaning to a text, the nearest first."""
         subjects = [subject for subject in sorted(known) if _is_word(known[subject])]
-        if not text or not subjects or self.words() is None:
+        if not text or not subjects or self.picture_words() is None:
             return []
         try:
-            asked = self.typed([text])[0]
-            rows = self.names([known[subject] for subject in subjects])
+            row = self.embed_typed([text])[0]
+            rows = self.embed_names([known[subject] for subject in subjects])
         except LikewiseError:
             return []
-        cosines = (rows.astype(np.float64) @ asked.astype(np.float64)).tolist()
+        cosines = (rows.astype(np.float64) @ row.astype(np.float64)).tolist()
         near = sorted(
             (-cosine, known[subject], subject)
             for subject, cosine in zip(subjects, cosines, strict=True)
@@ -211,7 +211,7 @@ def text_space(spaces: Mapping[str, Space], texts: Texts) -> Space | None:
     ]
     # The model is opened only for a collection that has rows to search.
     return next((one for _, _, one in sorted(found, key=lambda e: e[:2])
-                 if one.can_read_text(texts.words)), None)  # fmt: skip
+                 if one.can_read_text(texts.picture_words)), None)  # fmt: skip
 
 
 def feedback_space(spaces: Mapping[str, Space], reader: Space | None) -> Space | None:
@@ -243,8 +243,8 @@ class Statistics:
         with self._lock:
             return self._keyed(space)[1]
 
-    def of(self, space: Space, make: Callable[[Any], Any]) -> Any:
-        """Return what ``make`` computes from that sample, cached."""
+    def compute(self, space: Space, make: Callable[[Any], Any]) -> Any:
+        """Return ``make`` of the sample of rows, cached."""
         with self._lock:
             key, rows = self._keyed(space)
             kept = self._made.get(space.name)
@@ -279,7 +279,7 @@ def dense_view(views: Views, space: Space) -> DenseView | EngineView:
     return view
 
 
-def read_texts(
+def text_row(
     space: Space,
     texts: Texts,
     statistics: Statistics,
@@ -288,8 +288,8 @@ def read_texts(
     ignored: frozenset[str],
 ) -> TextRow | None:
     """Turn typed text into one row of a space; None where the space understands none of it."""
-    words = texts.words
-    state = statistics.of(space, lambda rows: space.text_state(words, rows))
+    words = texts.picture_words
+    state = statistics.compute(space, lambda rows: space.text_state(words, rows))
     row = space.read_text(words, wanted, state, ignored) if wanted else None
     minus = space.read_text(words, unwanted, state, frozenset()) if unwanted else None
     if minus is None:
@@ -302,21 +302,23 @@ def read_texts(
     )
 
 
-class Part(NamedTuple):
-    """One query by meaning: a row of a space, the weight of its scores, and what it found."""
+class RowSearch(NamedTuple):
+    """A search of one space by one row: the weight of its scores, and what it found."""
 
     space: Space
     row: NDArray[np.float32]
     share: float
-    found: Hits
+    found: IdsAndScores
 
 
-def see(views: Views, space: Space, row: NDArray[np.float32], share: float, depth: int) -> Part:
+def search_by_row(
+    views: Views, space: Space, row: NDArray[np.float32], share: float, depth: int
+) -> RowSearch:
     """Search a space by a row."""
-    return Part(space, row, share, dense_view(views, space).search_row(row, depth))
+    return RowSearch(space, row, share, dense_view(views, space).search_row(row, depth))
 
 
-def second_look(
+def row_of_first_answers(
     views: Views, space: Space, first: Sequence[int], left_out: Set[int]
 ) -> NDArray[np.float32] | None:
     """Search by the mean of a text's first answers, repeatedly, and return the last mean row."""
@@ -331,37 +333,39 @@ def second_look(
     return row
 
 
-def look(views: Views, statistics: Statistics, parts: Sequence[Part]) -> tuple[Ids, Floats]:
+def score_by_meaning(
+    views: Views, statistics: Statistics, searches: Sequence[RowSearch]
+) -> tuple[Ids, Floats]:
     """Score pictures by meaning: ids, ascending, and values between 0 and 1.
 
-    Every part nominates what it finds and scores what the others found.  Scores are
+    Every search nominates what it finds and scores what the others found.  Scores are
     standardised by a sample of the collection, so that those of two spaces can be added.
     """
-    if not parts or not any(len(part.found[0]) for part in parts):
+    if not searches or not any(len(search.found[0]) for search in searches):
         return np.zeros(0, np.int64), np.zeros(0)
-    ids = np.unique(np.concatenate([part.found[0] for part in parts]))
+    ids = np.unique(np.concatenate([search.found[0] for search in searches]))
     total = np.zeros(len(ids))
-    for part in parts:
-        some, values = part.found
+    for search in searches:
+        some, values = search.found
         mine = np.full(len(ids), np.nan)
         mine[np.searchsorted(ids, some)] = values
         lacking = ids[np.isnan(mine)]
         if len(lacking):
-            have, rows = dense_view(views, part.space).rows_of(lacking.tolist())
-            mine[np.searchsorted(ids, np.array(have, np.int64))] = _scores(part, rows)
-        sample = _scores(part, statistics.rows(part.space))
+            have, rows = dense_view(views, search.space).rows_of(lacking.tolist())
+            mine[np.searchsorted(ids, np.array(have, np.int64))] = _scores(search, rows)
+        sample = _scores(search, statistics.rows(search.space))
         mean, deviation = (float(sample.mean()), float(sample.std())) if len(sample) else (0.0, 0.0)
         standard = (mine - mean) / (deviation if deviation > 0 else 1.0)
         # A picture without a row in this space scores as low as any.
-        total += part.share * np.where(np.isnan(standard), np.nanmin(standard), standard)
-    return ids, 1 / (1 + np.exp(-total / sum(part.share for part in parts)))
+        total += search.share * np.where(np.isnan(standard), np.nanmin(standard), standard)
+    return ids, 1 / (1 + np.exp(-total / sum(search.share for search in searches)))
 
 
-def _scores(part: Part, rows: NDArray[np.float32]) -> Floats:
+def _scores(search: RowSearch, rows: NDArray[np.float32]) -> Floats:
     """Score rows exactly as the view does."""
-    metric: Metric = "l2" if metric_of(part.space) == "l2" else "ip"
-    asked = comparable_rows(part.space, part.row[None])[0]
-    return row_scores(rows, np.arange(len(rows)), asked, metric).astype(np.float64)
+    metric: Metric = "l2" if metric_of(search.space) == "l2" else "ip"
+    row = comparable_rows(search.space, search.row[None])[0]
+    return row_scores(rows, np.arange(len(rows)), row, metric).astype(np.float64)
 
 
 def interleave(ids: Ids, values: Floats, own: Sequence[int]) -> Floats:

@@ -99,7 +99,7 @@ def text_key(text: str, picture: bytes = b"") -> bytes:
     return digest_of(b"text\0" + (folded or text).encode() + b"\0" + picture)
 
 
-def read_text(text: object, today: date) -> TypedQuery:
+def parse_text(text: object, today: date) -> TypedQuery:
     """Parse typed text, or refuse it."""
     clean = clean_text(text)
     wanted: list[str] = []

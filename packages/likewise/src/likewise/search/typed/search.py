@@ -21,9 +21,9 @@ from likewise.search.query import SearchRequest
 from likewise.search.rank import FUSION_DEPTH, Answer, rank
 from likewise.search.reranker import LearnedState, ProfileReranker
 from likewise.search.typed import evidence, meaning
-from likewise.search.typed.evidence import Found, Reason
-from likewise.search.typed.meaning import ONLY_WRITTEN, Part, Statistics, Texts, missing_hint
-from likewise.search.typed.parse import TypedQuery, read_text, text_key
+from likewise.search.typed.evidence import Reason, ScoredPictures
+from likewise.search.typed.meaning import ONLY_WRITTEN, RowSearch, Statistics, Texts, missing_hint
+from likewise.search.typed.parse import TypedQuery, parse_text, text_key
 from likewise.search.views import Views
 from likewise.spaces.base import Space, TextRow
 from likewise.spaces.registry import open_spaces
@@ -85,11 +85,11 @@ class _TypedSearch:
         self._has_picture, self._picture_reranker = request.query.has_picture, reranker
         self._spaces = open_spaces(self._store)
         self._reader: Space | None = None
-        if not self._ignored.kind("looks"):
+        if not self._ignored.has_kind("looks"):
             self._reader = meaning.text_space(self._spaces, self._texts)
         self._feedback = self._find_feedback()
         self._near = self._texts.near_tags(self._text)
-        self._row = self._read_text()
+        self._text_row = self._find_text_row()
         self._seen: Ids = np.zeros(0, np.int64)
         self._convincing: frozenset[int] = frozenset()
 
@@ -100,16 +100,17 @@ class _TypedSearch:
         allowed = store.allowed(request.where)
         minus = self._texts.near_tags(text, unwanted=True) if text.minus else []
         found = _add_liked(
-            evidence.gather(store, text.terms, self._near, self._ignored), self._feedback.own_liked
+            evidence.score_written(store, text.terms, self._near, self._ignored),
+            self._feedback.own_liked,
         )
-        unwanted = evidence.gather_unwanted(store, text.minus, minus)
+        unwanted = evidence.find_unwanted(store, text.minus, minus)
         left_out = set(unwanted.surely.tolist())
         if request.query.image is not None:
             left_out.add(request.query.image)
         size = store.n_images()
         depth = max(FUSION_DEPTH, 10 * k)
         while True:
-            seen, looks = self._look(min(depth, size))
+            seen, looks = self._score_looks(min(depth, size))
             if not len(seen) and not text.terms and text.minus:
                 # Only unwanted words: all other pictures, in the order of ids.
                 seen = np.array(sorted(store.ids()), np.int64)
@@ -139,35 +140,37 @@ class _TypedSearch:
             find_reasons=self._reasons,
         )
 
-    def _read_text(self) -> TextRow | None:
+    def _find_text_row(self) -> TextRow | None:
         text = self._text
         if self._reader is None or not (text.meaning or text.unwanted):
             return None
-        return meaning.read_texts(
+        return meaning.text_row(
             self._reader, self._texts, self._statistics, text.meaning, text.unwanted,
-            self._ignored.values("looks"),
+            self._ignored.values_of("looks"),
         )  # fmt: skip
 
-    def _look(self, depth: int) -> tuple[Ids, Floats]:
+    def _score_looks(self, depth: int) -> tuple[Ids, Floats]:
         """Score pictures by looks: by the text, its first answers, liked ones and the picture."""
         feedback = self._feedback
-        parts: list[Part] = []
+        searches: list[RowSearch] = []
         own: list[int] = []
-        if self._row is not None and self._reader is not None:
+        if self._text_row is not None and self._reader is not None:
             share = text_share(len(feedback.liked))
-            parts.append(meaning.see(self._views, self._reader, self._row.row, share, depth))
-            own = parts[0].found[0].tolist()
+            searches.append(
+                meaning.search_by_row(self._views, self._reader, self._text_row.row, share, depth)
+            )
+            own = searches[0].found[0].tolist()
         space = meaning.feedback_space(self._spaces, self._reader)
-        if space is not None and not self._ignored.kind("looks"):
+        if space is not None and not self._ignored.has_kind("looks"):
             row = self._feedback_row(space, own)
             if row is not None:
-                share = 1 - sum(part.share for part in parts)
-                parts.append(meaning.see(self._views, space, row, share, depth))
-        ids, values = meaning.look(self._views, self._statistics, parts)
+                share = 1 - sum(one.share for one in searches)
+                searches.append(meaning.search_by_row(self._views, space, row, share, depth))
+        ids, values = meaning.score_by_meaning(self._views, self._statistics, searches)
         # The first picture always has this reason: it is why it is the first.
         enough = min(CONVINCING, float(values.max(initial=0.0)))
         self._convincing = frozenset(ids[values >= enough].tolist())
-        if own and len(parts) > 1 and not feedback.liked:
+        if own and len(searches) > 1 and not feedback.liked:
             values = meaning.interleave(ids, values, own)
         if not self._has_picture:
             return ids, values
@@ -188,7 +191,7 @@ class _TypedSearch:
             row: Any = np.asarray(mean_row(liked), np.float32)
         else:
             first = [image for image in own if image not in feedback.last][:FIRST]
-            row = meaning.second_look(self._views, space, first, feedback.last)
+            row = meaning.row_of_first_answers(self._views, space, first, feedback.last)
         if row is None or feedback.reranker is None:
             return row
         return feedback.reranker.row(view, row)
@@ -197,7 +200,7 @@ class _TypedSearch:
         """Find judgements under this text, and under texts of similar meaning."""
         request, store = self._request, self._store
         profile = request.similarity.profile
-        if profile is None or self._ignored.kind("liked"):
+        if profile is None or self._ignored.has_kind("liked"):
             return _Feedback()
         near: list[int] = []
         if not self._has_picture:
@@ -218,18 +221,18 @@ class _TypedSearch:
         """
         found: dict[int, str] = {}
         for subject, text in log_tables.text_subjects(self._store).items():
-            judged = read_text(text, self._request.today)
+            judged = parse_text(text, self._request.today)
             if judged.meaning and _dates_and_unwanted(judged) == _dates_and_unwanted(self._text):
                 found[subject] = judged.meaning
         return found
 
     def _hint(self) -> str | None:
         """Say what would improve the answer, if anything."""
-        looks_ignored = self._ignored.kind("looks") or self._ignored.values("looks")
+        looks_ignored = self._ignored.has_kind("looks") or self._ignored.values_of("looks")
         if not self._text.meaning or looks_ignored:
             return None
         if self._reader is not None:
-            return UNSURE if self._row is None or self._row.unsure else None
+            return UNSURE if self._text_row is None or self._text_row.unsure else None
         if not any(one.text_rank is not None and one.generation for one in self._spaces.values()):
             from likewise.vision.deep.network import can_run, what_it_needs
 
@@ -246,15 +249,15 @@ class _TypedSearch:
             return {}
         texts = word_index.written_about(self._store, images)
         dates = {
-            term.typed: set(evidence.dated(self._store, term.span).tolist())
+            term.typed: set(evidence.find_dated(self._store, term.span).tolist())
             for term in self._text.terms
             if term.span is not None
         }
-        names = () if self._row is None else self._row.names
+        names = () if self._text_row is None else self._text_row.names
         like = ""
         if self._has_picture:
             like = "the picture"
-        elif self._row is None and self._feedback.liked:
+        elif self._text_row is None and self._feedback.liked:
             like = "what was liked"
         seen = frozenset(self._seen.tolist())
         found: dict[int, tuple[Reason, ...]] = {}
@@ -281,7 +284,7 @@ def _dates_and_unwanted(query: TypedQuery) -> tuple[frozenset[str], frozenset[st
     )
 
 
-def _add_liked(found: Found, liked: Set[int]) -> Found:
+def _add_liked(found: ScoredPictures, liked: Set[int]) -> ScoredPictures:
     """Put pictures that were liked for this very query before all other evidence."""
     if not liked:
         return found
@@ -290,11 +293,11 @@ def _add_liked(found: Found, liked: Set[int]) -> Found:
     values = np.zeros(len(ids))
     values[np.searchsorted(ids, found.ids)] = found.values
     values[np.searchsorted(ids, more)] = evidence.LIKED
-    return Found(ids, values)
+    return ScoredPictures(ids, values)
 
 
 def _add_up(
-    found: Found, seen: Ids, looks: Floats, unwanted: evidence.Unwanted
+    found: ScoredPictures, seen: Ids, looks: Floats, unwanted: evidence.Unwanted
 ) -> tuple[Ids, Floats]:
     """Return ids, ascending, and scores: what is written, plus looks, less what is unwanted."""
     ids = np.union1d(found.ids, seen)
