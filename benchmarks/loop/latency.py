@@ -122,7 +122,7 @@ def measure_replay(target: str, n: str, count: str) -> dict[str, object]:
         col._states.forget()
         space = col.spaces["words"]
         first = _timed(lambda: col._states.history("default"))
-        fold = _timed(lambda: col._states.state("default", space))
+        fold = _timed(lambda: col._states.wait_for_state("default", space))
     with Collection.open(target) as col:
         opened = _timed(lambda: col.search(one, k=20, by="default"))
         undone = _timed(lambda: col.undo())

@@ -210,7 +210,7 @@ class Loop(RuleBasedStateMachine):
                 # An answer is right or says that it is not.
                 answer = states_of(col).state_now(profile, space)
                 assert answer.behind or np.array_equal(answer.state.weights, wanted)
-                found = states_of(col).state(profile, space).weights
+                found = states_of(col).wait_for_state(profile, space).weights
                 assert np.array_equal(found, wanted)
                 now, behind = states_of(col).weights_now(profile, space)
                 assert not behind

@@ -159,7 +159,7 @@ def test_a_state_is_kept_under_no_other_history(col: Collection, gate: Gate) -> 
     """What is folded beside may belong to a past that was changed in this very moment."""
     judge_much(col, 4)
     states, space = states_of(col), col.spaces["mine"]
-    history, state = states.history("default"), states.state("default", space)
+    history, state = states.history("default"), states.wait_for_state("default", space)
     col.judge(1, [9], [12])
     col.undo(1)
     history.update()
@@ -232,7 +232,9 @@ def test_how_far_it_came_is_kept(
 
         monkeypatch.setattr(ProfileState, "fold", watched)
         space = again.spaces["mine"]
-        assert np.array_equal(states_of(again).state("default", space).weights, wanted(col))
+        assert np.array_equal(
+            states_of(again).wait_for_state("default", space).weights, wanted(col)
+        )
         assert 0 < len(folded) <= LINES - 1 - came
 
 
@@ -290,7 +292,7 @@ def test_a_fold_that_fails_beside_is_told(
         col.undo(2)
         for name in SPACES:
             with pytest.raises(MemoryError, match="no memory for this"):
-                states_of(col).state("default", col.spaces[name])
+                states_of(col).wait_for_state("default", col.spaces[name])
     col.profiles.settle()
     assert np.array_equal(weights(col), wanted(col))
 

@@ -151,5 +151,5 @@ def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:
     ]
     for done, profile in enumerate(known, 1):
         history = learning.history(profile)
-        learning.checkpoint(space, history, learning.state(profile, space))
+        learning.checkpoint(space, history, learning.wait_for_state(profile, space))
         report(Progress("replaying judgements", done, len(known)))

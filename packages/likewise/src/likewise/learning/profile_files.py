@@ -64,7 +64,7 @@ def export_profile(store: Store, states: ProfileStates, profile: str, path: Path
                     "vocabulary": vocabulary_fingerprint(store.root, source),
                 }
         if space.row_format.learns_weights and space.generation:
-            state = states.state(profile, space)
+            state = states.wait_for_state(profile, space)
             words = np.flatnonzero(state.weights != state.start_weight)
             arrays[f"{name}/words"], arrays[f"{name}/weights"] = words, state.weights[words]
             meta["spaces"][name] = {

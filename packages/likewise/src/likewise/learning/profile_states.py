@@ -217,7 +217,7 @@ class ProfileStates:
     def settle(self, profile: str, report: Report = silent) -> None:
         """Wait until everything in effect is learned, in every space in use."""
         for space in self._spaces_to_fold(profile):
-            self.state(profile, space, report)
+            self.wait_for_state(profile, space, report)
 
     def _ranked_by(self, profile: str) -> list[Space]:
         """Return the spaces that a profile ranks by."""
@@ -253,7 +253,9 @@ class ProfileStates:
             self._metrics[key] = kept
             return kept
 
-    def state(self, profile: str, space: SpaceRow, report: Report = silent) -> ProfileState:
+    def wait_for_state(
+        self, profile: str, space: SpaceRow, report: Report = silent
+    ) -> ProfileState:
         """Wait until everything in effect is folded in a sparse space, and return the state.
 
         The caller must not hold the lock: folding in the background needs it.
@@ -416,7 +418,7 @@ class ProfileStates:
     def relearn(self, profile: str, space: SpaceRow) -> None:
         """Fold everything from the first line, and check that it equals what is in use."""
         while True:
-            self.state(profile, space)
+            self.wait_for_state(profile, space)
             with self.lock:
                 used = self.state_now(profile, space)
                 if used.behind:  # another thread took something back just now

@@ -283,7 +283,9 @@ class Profiles(Mapping[str, Similarity]):
         with self._store.lease("compact"):
             space_rows.tidy(self._store)
             space = sparse_space(self._similarities.profiles()[name], self._store.spaces())
-            weights = None if space is None else self._states.state(name, space, report).weights
+            weights = (
+                None if space is None else self._states.wait_for_state(name, space, report).weights
+            )
             if space is None or weights is None or not np.any(weights == 0):
                 raise CollectionError(
                     f"profile {name!r} gives no word the weight 0; make a sparse one first"

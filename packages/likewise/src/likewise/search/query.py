@@ -68,7 +68,7 @@ class ResolvedQuery:
     several: tuple[ResolvedQuery, ...] = ()
 
     @property
-    def own(self) -> frozenset[int]:
+    def own_pictures(self) -> frozenset[int]:
         """Pictures of the collection in the query; they are left out of its hits."""
         own = {self.image} | {one.image for one in self.several}
         return frozenset(image for image in own if image is not None)

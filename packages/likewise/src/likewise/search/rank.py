@@ -98,12 +98,12 @@ def rank(
     last: Set[int] = frozenset()
     if reranker is not None:
         rows = {name: reranker.row(searched[name], row) for name, row in rows.items()}
-        last = reranker.last
+        last = reranker.ranked_last
     first_stages = {
         name: _first_stage(views, view, query, reranker) for name, view in searched.items()
     }
     size = max(len(view) for view in searched.values())
-    own = query.own
+    own = query.own_pictures
     enough = wanted = k + len(own) + len(last)
     engines = all(isinstance(view, EngineView) for view in searched.values())
     passing = allowed if engines and isinstance(allowed, LazyFilter) else None

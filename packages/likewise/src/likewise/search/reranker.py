@@ -85,7 +85,9 @@ class ProfileReranker:
                     self._disliked | (more.disliked - self.liked),
                 )
         # However alike, a disliked picture comes after all others for this query.
-        self.last: Set[int] = set(log_tables.subjects_in_collection(store, self._disliked).values())
+        self.ranked_last: Set[int] = set(
+            log_tables.subjects_in_collection(store, self._disliked).values()
+        )
 
     def row(self, view: View, row: Any) -> Any:
         """Return the query's row as this profile changes it."""

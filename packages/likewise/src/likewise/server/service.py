@@ -270,7 +270,9 @@ class Service:
         if found.typed is not None:
             return min(MOST, found.typed.total)
         query, by = self.resolve(asked), asked.by
-        inside = len(query.own) if isinstance(query, ResolvedQuery) else int(query is not None)
+        inside = (
+            len(query.own_pictures) if isinstance(query, ResolvedQuery) else int(query is not None)
+        )
         return min(MOST, max(len(found.ids), self.collection.searcher.count_ranked(by) - inside))
 
     # -- shapes -----------------------------------------------------------------------------

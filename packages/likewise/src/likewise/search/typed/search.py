@@ -62,14 +62,14 @@ class TypedSearcher:
 class _Feedback:
     """Judgements that count for a text.
 
-    ``own_liked`` were liked under this text, ``liked`` also under similar ones; ``last`` are
-    pictures that come last.
+    ``own_liked`` were liked under this text, ``liked`` also under similar ones; ``ranked_last``
+    are pictures that come after all others.
     """
 
     reranker: ProfileReranker | None = None
     own_liked: Set[int] = frozenset()
     liked: Set[int] = frozenset()
-    last: Set[int] = frozenset()
+    ranked_last: Set[int] = frozenset()
 
 
 class _TypedSearch:
@@ -96,7 +96,7 @@ class _TypedSearch:
     def answer(self) -> Answer:
         """Find pictures, deeper and deeper until k of them are allowed."""
         request, text, store = self._request, self._text, self._store
-        k, above, last = request.k, request.above, self._feedback.last
+        k, above, last = request.k, request.above, self._feedback.ranked_last
         allowed = store.allowed(request.where)
         minus = self._texts.near_tags(text, unwanted=True) if text.minus else []
         found = _add_liked(
@@ -190,8 +190,8 @@ class _TypedSearch:
         if len(liked):
             row: Any = np.asarray(mean_row(liked), np.float32)
         else:
-            first = [image for image in own if image not in feedback.last][:FIRST]
-            row = meaning.row_of_first_answers(self._views, space, first, feedback.last)
+            first = [image for image in own if image not in feedback.ranked_last][:FIRST]
+            row = meaning.row_of_first_answers(self._views, space, first, feedback.ranked_last)
         if row is None or feedback.reranker is None:
             return row
         return feedback.reranker.row(view, row)
@@ -212,7 +212,7 @@ class _TypedSearch:
             frozenset(log_tables.subjects_in_collection(store, some).values())
             for some in (reranker.own_liked, reranker.liked)
         )
-        return _Feedback(reranker, own, liked, frozenset(reranker.last))
+        return _Feedback(reranker, own, liked, frozenset(reranker.ranked_last))
 
     def _comparable_texts(self) -> dict[int, str]:
         """Return judged texts, by subject, that have the same dates and the same unwanted words.
