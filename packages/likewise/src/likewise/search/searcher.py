@@ -111,15 +111,14 @@ class Searcher:
         self, query: Query | None, text: str | None = None, region: Region | None = None
     ) -> ResolvedQuery:
         """Resolve a picture, typed words, or both; several searches and judgements can share it."""
+        clean = None if text is None else clean_text(text)
         if query is None:
-            if text is None:
+            if clean is None:
                 raise InvalidInput("the query is empty; a picture or text expected")
-            clean = clean_text(text)
             return ResolvedQuery(key=text_key(clean), text=clean)
         picture = resolve_query(self._store, query, region, self._views.decode_pixels)
-        if text is None:
+        if clean is None:
             return picture
-        clean = clean_text(text)
         if picture.key is None:
             raise InvalidInput("words go with a picture; a vector is not one")
         return replace(picture, key=text_key(clean, picture.key), text=clean)
