@@ -27,7 +27,7 @@ from likewise.vision.deep.network import (
     REFERENCE_CHANNELS,
     REFERENCE_SIZE,
     cache_folder,
-    from_cache,
+    read_cache,
     reference_pixels,
 )
 from likewise.vision.deep.runtime import Network
@@ -39,7 +39,7 @@ BATCHES = (1, 8, 64, 256)
 def built() -> bytes:
     """The graph from the cache: made there by whatever described a picture on this machine."""
     for path in sorted(cache_folder().glob(f"{MODEL}-*.onnx")):
-        if (model := from_cache(path)) is not None:
+        if (model := read_cache(path)) is not None:
             return model
     raise LikewiseError(f"no built graph in {cache_folder()}: describe one picture first")
 

@@ -11,7 +11,7 @@ from benchmarks.words import phrases
 from benchmarks.words.data import CHOSEN_ON, FRESH, Asker, Floats, NamedSet, typed
 from likewise.vision.text import feedback
 from likewise.vision.text.words import (
-    N_ASKED,
+    MAX_CLASSES,
     TEMPERATURE,
     PictureWords,
     TextQuery,
@@ -44,7 +44,7 @@ def measures(order: Order | Sequence[int], right: NDArray[np.bool_]) -> Measures
 def shown(text: Floats, pictures: NamedSet) -> list[int]:
     """The list that is shown: the second look, with the text's own in every fourth place."""
     better = feedback.second_look(text, pictures.looks)
-    return feedback.interleaved(ordered(better).tolist(), ordered(text).tolist())
+    return feedback.interleave_rankings(ordered(better).tolist(), ordered(text).tolist())
 
 
 def after_likes(text: Floats, pictures: NamedSet, right: NDArray[np.bool_], n: int) -> list[int]:
@@ -152,7 +152,7 @@ def elsewhere_rows(words: PictureWords, pictures: NamedSet) -> list[Row]:
 def variant(
     words: PictureWords,
     E: NDArray[np.float32],
-    n_asked: int = N_ASKED,
+    n_asked: int = MAX_CLASSES,
     temperature: float = TEMPERATURE,
     said: bool = True,
 ) -> Callable[[str], TextQuery]:

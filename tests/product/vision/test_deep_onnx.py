@@ -21,7 +21,7 @@ from likewise.vision.deep.onnx_model import (
     read_model,
 )
 from likewise.vision.deep.recipes import Projection
-from likewise.vision.deep.runtime import Preparation, three
+from likewise.vision.deep.runtime import Preparation, three_numbers
 from likewise_methods.neighbours.container import DamagedFile
 from tests.product.vision.deep_cases import needs_deep
 
@@ -187,11 +187,11 @@ def test_the_card_names_the_model_by_its_hash(tmp_path: Path) -> None:
 
 
 def test_three_numbers() -> None:
-    assert three(0.5, "mean") == (0.5, 0.5, 0.5)
-    assert three([1, 2, 3], "mean") == (1.0, 2.0, 3.0)
+    assert three_numbers(0.5, "mean") == (0.5, 0.5, 0.5)
+    assert three_numbers([1, 2, 3], "mean") == (1.0, 2.0, 3.0)
     for wrong in ([1, 2], ["a", "b", "c"], None, "123", True, [True, 0, 0], 10**400, float("nan")):
         with pytest.raises(InvalidInput, match="mean"):
-            three(wrong, "mean")
+            three_numbers(wrong, "mean")
 
 
 def test_a_projection_is_principal_components(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_graph_is_built_once_and_a_damaged_cache_costs_nothing_else(
     assert built == [1]
     assert kept.read_bytes() == whole
     # A sound digest around something that is no graph.
-    network.keep(kept, b"no graph")
+    network.write_cache(kept, b"no graph")
     np.testing.assert_array_equal(again(), first)
     assert built == [1, 1]
 

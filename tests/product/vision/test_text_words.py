@@ -74,8 +74,8 @@ def test_names_are_in_the_order_of_the_networks_outputs() -> None:
 def test_a_question_is_classes_with_weights(tiny: PictureWords) -> None:
     asked = tiny.ask("a snowy mountain")
     assert asked.text == "a snowy mountain"
-    assert asked.classes.shape == asked.weights.shape == (words.N_ASKED,)
-    assert len(set(asked.classes.tolist())) == words.N_ASKED
+    assert asked.classes.shape == asked.weights.shape == (words.MAX_CLASSES,)
+    assert len(set(asked.classes.tolist())) == words.MAX_CLASSES
     assert (np.diff(asked.weights) <= 0).all()
     assert asked.weights.sum() == pytest.approx(1)
     assert 1 <= len(asked.names) <= 3
@@ -90,10 +90,10 @@ def test_the_rule_is_the_one_of_the_docstring(tiny: PictureWords) -> None:
     for c, one in enumerate(picture_classes()):
         lemmas = [words.words_of(lemma) for lemma in one.lemmas]
         if ("lake",) in lemmas:
-            s[c] += words.SAID
+            s[c] += words.LEMMA_BONUS
         elif any(lemma and lemma[-1] == "lake" for lemma in lemmas):
-            s[c] += words.HINTED
-    order = np.argsort(-s, kind="stable")[: words.N_ASKED]
+            s[c] += words.LAST_WORD_BONUS
+    order = np.argsort(-s, kind="stable")[: words.MAX_CLASSES]
     np.testing.assert_array_equal(asked.classes, order)
     expected = np.exp((s[order] - s[order[0]]) / words.TEMPERATURE)
     np.testing.assert_allclose(asked.weights, expected / expected.sum(), rtol=1e-6)
@@ -102,12 +102,12 @@ def test_the_rule_is_the_one_of_the_docstring(tiny: PictureWords) -> None:
 def test_words_of_the_text_itself_count() -> None:
     table = picture_classes()
     said = words.matches("Goldfish")
-    assert {table[c].name for c in np.flatnonzero(said == words.SAID)} == {"goldfish"}
+    assert {table[c].name for c in np.flatnonzero(said == words.LEMMA_BONUS)} == {"goldfish"}
     hinted = words.matches("elephants")
-    named = {table[c].name for c in np.flatnonzero(hinted == words.HINTED)}
+    named = {table[c].name for c in np.flatnonzero(hinted == words.LAST_WORD_BONUS)}
     assert {"Indian elephant", "African elephant"} <= named
     # Of a long text a word is only a part.
-    assert words.matches("a goldfish in a bowl").max() == pytest.approx(words.SAID / 5)
+    assert words.matches("a goldfish in a bowl").max() == pytest.approx(words.LEMMA_BONUS / 5)
     assert not words.matches("1234").any()
     assert not words.matches("собака").any()
 
@@ -271,11 +271,11 @@ def test_a_second_look_finds_what_the_text_missed() -> None:
 def test_the_text_keeps_its_share_and_fades_with_likes() -> None:
     text, looks = np.array([3.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
     standard = np.array([2.0, -1.0, -1.0]) / np.sqrt(2)
-    np.testing.assert_allclose(feedback.standardised(text), standard)
-    fused = feedback.fused(text, looks)
+    np.testing.assert_allclose(feedback.standardise(text), standard)
+    fused = feedback.fuse(text, looks)
     np.testing.assert_allclose(fused, 0.2 * standard + 0.8 * standard[::-1])
     assert feedback.text_share(3) == pytest.approx(0.05)
-    np.testing.assert_array_equal(feedback.standardised([2.0, 2.0]), [0, 0])
+    np.testing.assert_array_equal(feedback.standardise([2.0, 2.0]), [0, 0])
 
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
@@ -288,12 +288,12 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
 
 
 def test_every_fourth_picture_is_the_texts_own() -> None:
-    shown = feedback.interleaved(list(range(30)), list(range(29, -1, -1)))
+    shown = feedback.interleave_rankings(list(range(30)), list(range(29, -1, -1)))
     assert shown[:8] == [0, 1, 2, 29, 3, 4, 5, 28]
     assert sorted(shown) == list(range(30))
-    assert feedback.interleaved([], [4, 5]) == [4, 5]
-    assert feedback.interleaved([1, 2], []) == [1, 2]
-    assert feedback.interleaved([], []) == []
+    assert feedback.interleave_rankings([], [4, 5]) == [4, 5]
+    assert feedback.interleave_rankings([1, 2], []) == [1, 2]
+    assert feedback.interleave_rankings([], []) == []
 
 
 @needs_tokenizers

@@ -22,7 +22,7 @@ from likewise.ingest.worker_process import LONGEST
 from likewise.library.embedded import embedded_keywords, embedded_rating
 from likewise.spaces.base import Space, decode_size
 from likewise.spaces.registry import SpaceSet, open_spaces
-from likewise.vision.deep.libraries import BrokenLibrary, UnusableModel, note
+from likewise.vision.deep.libraries import BrokenLibrary, UnusableModel, mark_broken
 
 
 class PictureDescription(NamedTuple):
@@ -168,7 +168,7 @@ def load_spaces(spaces: Sequence[Space], workers: Workers) -> BrokenLibrary | No
             for space in spaces:
                 space.load()
     except BrokenLibrary as error:
-        note(error)
+        mark_broken(error)
         return error
     return None
 

@@ -25,14 +25,14 @@ from likewise.vision.deep.libraries import (
 )
 from likewise.vision.deep.onnx_model import (
     OnnxModel,
+    card_problem,
     hash_of,
     model_card,
     open_content,
     read_model,
-    wrong_with,
 )
 from likewise.vision.deep.recipes import KEEP, strongest
-from likewise.vision.deep.runtime import Card, Preparation, three
+from likewise.vision.deep.runtime import Card, Preparation, three_numbers
 from likewise_methods.durable_files import private_folder, write_whole
 from likewise_methods.validation import number
 
@@ -141,7 +141,7 @@ class OnnxSpace(Space):
             found: Card = json.loads((self.root / self.files["card"]).read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, RecursionError) as error:
             raise DamagedCollection(f"the card of space {self.name!r}: {error}") from error
-        if (wrong := wrong_with(found, self.recipe["sha256"])) is not None:
+        if (wrong := card_problem(found, self.recipe["sha256"])) is not None:
             raise DamagedCollection(f"the card of space {self.name!r} is damaged: {wrong}")
         return found
 
@@ -159,6 +159,6 @@ class OnnxSpace(Space):
 
 def open_network(recipe: Recipe, path: str) -> OnnxModel:
     """The user's network of a recipe, to be read from ``path``."""
-    mean, std = three(recipe["mean"], "mean"), three(recipe["std"], "std")
+    mean, std = three_numbers(recipe["mean"], "mean"), three_numbers(recipe["std"], "std")
     preparation = Preparation(recipe["size"], number(recipe["scale"], "scale"), mean, std)
     return OnnxModel(path, preparation, recipe["layer"], recipe["pool"], recipe.get("sha256"))

@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from likewise.vision.pixels import Pixels, as_pixels, grey, lab, shrunk
+from likewise.vision.pixels import Pixels, as_pixels, grey, lab, shrink_pixels
 
 Floats = NDArray[np.float32]
 
@@ -115,7 +115,7 @@ def colour_moments(picture: Pixels) -> NDArray[np.float64]:
     ----------
     Stricker and Orengo, 1995; Chua et al., 2009.
     """
-    pixels = lab(_no_smaller(shrunk(as_pixels(picture), _COLOUR_SIDE)[0], GRID))
+    pixels = lab(_no_smaller(shrink_pixels(as_pixels(picture), _COLOUR_SIDE)[0], GRID))
     height, width = pixels.shape[:2]
     rows = np.arange(height) * GRID // height
     columns = np.arange(width) * GRID // width
@@ -207,7 +207,7 @@ def edge_histogram(picture: Pixels) -> NDArray[np.float64]:
     ----------
     Chua et al., 2009.
     """
-    image = grey(shrunk(as_pixels(picture), _EDGE_SIDE)[0]).astype(np.float32)
+    image = grey(shrink_pixels(as_pixels(picture), _EDGE_SIDE)[0]).astype(np.float32)
     smooth = cv2.GaussianBlur(image, (0, 0), 1.0)
     # Sobel's weights add up to 8 for a slope of one grey level a pixel.
     dx = np.asarray(cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.125))

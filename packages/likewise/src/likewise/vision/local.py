@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from likewise.errors import InvalidInput
 from likewise.lazy_imports import cv2
 from likewise.vision import scale_space
-from likewise.vision.pixels import Pixels, as_pixels, grey, shrunk
+from likewise.vision.pixels import Pixels, as_pixels, grey, shrink_pixels
 from likewise_methods.validation import number, whole
 
 Floats = NDArray[np.float32]
@@ -158,7 +158,7 @@ class SIFT:
         -------
         LocalFeatures
         """
-        pixels, scale = shrunk(as_pixels(picture), self.max_side)
+        pixels, scale = shrink_pixels(as_pixels(picture), self.max_side)
         table, raw = scale_space.keypoints(
             grey(pixels),
             self.max_features,
@@ -252,7 +252,7 @@ class DenseSIFT:
         -------
         LocalFeatures
         """
-        pixels, scale = shrunk(as_pixels(picture), self.max_side)
+        pixels, scale = shrink_pixels(as_pixels(picture), self.max_side)
         image = grey(pixels).astype(np.float32)
         parts = [self._one_size(image, size // _CELLS, scale) for size in self.patch_sizes]
         columns = [np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS]

@@ -34,7 +34,7 @@ def as_pixels(picture: Pixels) -> NDArray[np.uint8]:
     return np.ascontiguousarray(pixels)
 
 
-def shrunk(
+def shrink_pixels(
     pixels: NDArray[np.uint8], max_side: int | None
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
     """Shrink pixels to a longer side of at most ``max_side``; return them and the factors (x, y).

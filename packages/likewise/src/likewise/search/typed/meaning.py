@@ -31,7 +31,7 @@ from likewise.search.typed.evidence import NearTag
 from likewise.search.typed.parse import TypedQuery
 from likewise.search.views import Views
 from likewise.spaces.base import Space, TextRow, ranked_spaces
-from likewise.vision.text.feedback import FIRST, ROUNDS, interleaved, mean_row
+from likewise.vision.text.feedback import FIRST, ROUNDS, interleave_rankings, mean_row
 from likewise_methods.neighbours import Metric, row_scores
 
 if TYPE_CHECKING:
@@ -376,7 +376,7 @@ def interleave(ids: Ids, values: Floats, own: Sequence[int]) -> Floats:
     """
     order = np.lexsort((ids, -values))
     best, there = ids[order], set(ids.tolist())
-    first = interleaved(
+    first = interleave_rankings(
         best[:INTERLEAVED].tolist(), [image for image in own[:INTERLEAVED] if image in there]
     )
     head = np.array(first[:INTERLEAVED], np.int64)

@@ -74,7 +74,7 @@ def import_library(name: str, how_to_get: str = INSTALL) -> Any:
         raise BrokenLibrary(name, _broken[name]) from error
 
 
-def note(error: BrokenLibrary) -> None:
+def mark_broken(error: BrokenLibrary) -> None:
     """Treat a library as missing because a worker process could not import it."""
     _broken[error.library] = error.reason
 

@@ -131,7 +131,7 @@ def network() -> Network:
 def load(weights: Path, cache: Path) -> Network:
     """Return the network of a weights file, from a sound cache or built now."""
     cached = _cached(cache)
-    if (model := from_cache(cached)) is not None:
+    if (model := read_cache(cached)) is not None:
         with contextlib.suppress(UnusableModel):
             return check_network(Network(model, MODEL))
     # The weights are hashed only here: hashing them in every process took as long as opening
@@ -139,7 +139,7 @@ def load(weights: Path, cache: Path) -> Network:
     check_weights(weights)
     model = build(read_tensors(weights))
     made = check_network(Network(model, MODEL))
-    keep(cached, model)
+    write_cache(cached, model)
     return made
 
 
@@ -189,8 +189,8 @@ def check_network(network: Network) -> Network:
     return network
 
 
-def from_cache(path: Path) -> bytes | None:
-    """Return what :func:`keep` wrote; None if it is missing or damaged."""
+def read_cache(path: Path) -> bytes | None:
+    """Return what :func:`write_cache` wrote; None if it is missing or damaged."""
     try:
         with open(path, "rb") as file:
             # Two reads, because slicing one would copy the model.
@@ -202,7 +202,7 @@ def from_cache(path: Path) -> bytes | None:
     return model if sound else None
 
 
-def keep(path: Path, model: bytes) -> None:
+def write_cache(path: Path, model: bytes) -> None:
     """Cache a built graph with its digest; when processes build at once, the last one wins."""
     # An unwritable cache (a full disk, no home) is no reason to fail.
     with contextlib.suppress(OSError):

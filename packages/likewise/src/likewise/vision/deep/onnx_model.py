@@ -182,7 +182,7 @@ def model_card(model: OnnxModel, name: str, sha256: str, layer: str, licence: st
     return card(name, sha256, model.preparation, layer, licence, pool=model.pool)
 
 
-def wrong_with(found: object, sha256: str) -> str | None:
+def card_problem(found: object, sha256: str) -> str | None:
     """Return why a parsed record is not the card of a model; None if it is."""
     if not isinstance(found, dict):
         return "it is no record"

@@ -73,7 +73,7 @@ class Preparation:
         pixels = as_pixels(picture)
         if pixels.ndim == 2:
             pixels = np.repeat(pixels[:, :, None], 3, axis=2)
-        square = _squared(pixels, self.size)
+        square = _to_square(pixels, self.size)
         # A table of the 256 values of a channel gives the same numbers in less time.
         made = np.empty((3, self.size, self.size), np.float32)
         for plane, values, place in zip(cv2.split(square), self._values, made, strict=True):
@@ -88,7 +88,7 @@ class Preparation:
         return [(bytes_ - np.float32(mean)) / np.float32(std) for mean, std in pairs]
 
 
-def _squared(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+def _to_square(pixels: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
     """Resize pixels to a square, by averaging where that shrinks both sides."""
     if min(pixels.shape[:2]) < side:
         return np.asarray(cv2.resize(pixels, (side, side), interpolation=cv2.INTER_LINEAR))
@@ -232,7 +232,7 @@ def open_session(model: bytes, name: str, n_threads: int = 1, device: str = "cpu
     return session
 
 
-def three(value: Any, name: str) -> tuple[float, float, float]:
+def three_numbers(value: Any, name: str) -> tuple[float, float, float]:
     """Return a number for each of three channels, given three or one for all."""
     numbers = [value] * 3 if is_number(value) else value
     if isinstance(numbers, str) or not isinstance(numbers, Sequence) or len(numbers) != 3:

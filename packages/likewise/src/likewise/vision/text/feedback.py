@@ -42,17 +42,17 @@ def mean_row(rows: Any) -> Floats:
     return np.asarray(mean / (np.linalg.norm(mean) or 1.0))
 
 
-def standardised(scores: Any) -> Floats:
+def standardise(scores: Any) -> Floats:
     """Scale scores to mean 0 and deviation 1, or to 0 if they are all equal."""
     scores = np.asarray(scores, np.float64)
     deviation = scores.std()
     return np.asarray((scores - scores.mean()) / (deviation if deviation > 0 else 1.0))
 
 
-def fused(text: Any, looks: Any, n_liked: int = 0) -> Floats:
+def fuse(text: Any, looks: Any, n_liked: int = 0) -> Floats:
     """Add the scores of a text and of a query by picture."""
     share = text_share(n_liked)
-    return share * standardised(text) + (1 - share) * standardised(looks)
+    return share * standardise(text) + (1 - share) * standardise(looks)
 
 
 def second_look(text: Any, rows: Any) -> Floats:
@@ -69,19 +69,19 @@ def second_look(text: Any, rows: Any) -> Floats:
     for _ in range(ROUNDS):
         first = np.argsort(-found, kind="stable")[:FIRST]
         found = np.asarray(rows @ mean_row(rows[first]))
-    return fused(text, found)
+    return fuse(text, found)
 
 
 def liked_look(text: Any, rows: Any, liked: Sequence[int]) -> Floats:
     """Score pictures by a text and by the liked ones among them."""
     rows = np.asarray(rows)
-    return fused(text, rows @ mean_row(rows[list(liked)]), len(liked))
+    return fuse(text, rows @ mean_row(rows[list(liked)]), len(liked))
 
 
-def interleaved(best: Sequence[int], own: Sequence[int]) -> list[int]:
+def interleave_rankings(best: Sequence[int], own: Sequence[int]) -> list[int]:
     """Merge two rankings: every fourth place goes to the next of ``own``, the others to ``best``.
 
-    >>> interleaved([1, 2, 3, 4, 5], [9, 1, 8])
+    >>> interleave_rankings([1, 2, 3, 4, 5], [9, 1, 8])
     [1, 2, 3, 9, 4, 5, 8]
     """
     made: list[int] = []

@@ -33,7 +33,7 @@ from likewise.vision.deep.libraries import (
     broken_among,
     read_at_most,
 )
-from likewise.vision.deep.network import cache_folder, from_cache, keep
+from likewise.vision.deep.network import cache_folder, read_cache, write_cache
 from likewise.vision.deep.runtime import open_session
 from likewise.vision.text.bert import MASK, OUTPUT, WORDS, Shape, build, word_table
 from likewise.vision.text.status import (
@@ -202,14 +202,14 @@ def _open(folder: Path, cache: Path) -> TextModel:
     try:
         tensors = tensors_in(weights)
         table = word_table(tensors, shape)
-        if (graph := from_cache(kept)) is not None:
+        if (graph := read_cache(kept)) is not None:
             with contextlib.suppress(UnusableModel):
                 return _checked(TextModel(name, digest, tokenizer, table, graph))
         graph = build(tensors, shape)
     except DamagedWeights as error:
         raise DamagedWeights(f"{folder / WEIGHTS}: {error}") from None
     made = _checked(TextModel(name, digest, tokenizer, table, graph))
-    keep(kept, graph)
+    write_cache(kept, graph)
     return made
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from likewise.errors import InvalidInput
 from likewise.vision.deep.libraries import UnusableModel, read_at_most
 from likewise.vision.deep.onnx_model import OnnxModel, check_whole, hash_of, read_model
-from likewise.vision.deep.runtime import Preparation, open_session, three
+from likewise.vision.deep.runtime import Preparation, open_session, three_numbers
 from likewise.vision.text.model import parse_json
 from likewise.vision.text.tokens import MAX_BYTES, Tokenizer, Tokens
 from likewise_methods.validation import is_whole
@@ -204,7 +204,10 @@ def _preparation(folder: Path) -> Preparation:
             f"{folder / PREPROCESS} asks for pictures of mode {mode!r}; RGB expected"
         )
     try:
-        mean, std = three(said.get("mean", _MEAN), "mean"), three(said.get("std", _STD), "std")
+        mean, std = (
+            three_numbers(said.get("mean", _MEAN), "mean"),
+            three_numbers(said.get("std", _STD), "std"),
+        )
         return Preparation(size, 255.0, mean, std)
     except InvalidInput as error:
         raise UnusableModel(f"{folder / PREPROCESS}: {error}") from error

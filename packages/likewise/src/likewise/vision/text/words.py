@@ -44,9 +44,9 @@ from likewise.vision.text.tokens import tidy
 from likewise_methods.neighbours import DamagedFile, open_arrays, save_arrays
 
 N_CLASSES = 1_000
-N_ASKED = 20
+MAX_CLASSES = 20
 TEMPERATURE = 0.08
-SAID, HINTED = 0.1, 0.05
+LEMMA_BONUS, LAST_WORD_BONUS = 0.1, 0.05
 """What a lemma, and the last word of one, add to the cosine if they are the whole text.
 
 All four were chosen on 42 phrases; on phrases written afterwards they are worth a point
@@ -179,7 +179,7 @@ class PictureWords:
         (e,), (known,) = self.model.embed_known([text])
         cosines = self.E.astype(np.float64) @ e
         s = cosines + matches(text)
-        classes = np.argsort(-s, kind="stable")[:N_ASKED]
+        classes = np.argsort(-s, kind="stable")[:MAX_CLASSES]
         weights = np.exp((s[classes] - s[classes[0]]) / TEMPERATURE)
         weights /= weights.sum()
         named, near = _named(classes, weights), float(cosines.max())
@@ -247,7 +247,7 @@ def matches(text: str) -> NDArray[np.float64]:
             if lemma[-1] not in present:
                 continue
             there = f" {' '.join(lemma)} " in whole
-            more = SAID * len(lemma) if there else HINTED
+            more = LEMMA_BONUS * len(lemma) if there else LAST_WORD_BONUS
             made[c] = max(made[c], more / len(words))
     return made
 
