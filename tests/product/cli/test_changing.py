@@ -167,7 +167,7 @@ def test_backup_and_restore(built: Likewise, tmp_path: Path) -> None:
     assert "is not a backup" in built.refused("restore", tmp_path, tmp_path / "new.lw")
 
 
-def test_a_restore_says_which_doors_it_closed(built: Likewise, tmp_path: Path) -> None:
+def test_a_restore_says_which_keys_and_links_it_leaves_out(built: Likewise, tmp_path: Path) -> None:
     with Collection.open(built.folder / "photos.lw") as col:
         col.keys.add("ada", "look")
         for name in ("bob", "eve"):
@@ -177,7 +177,7 @@ def test_a_restore_says_which_doors_it_closed(built: Likewise, tmp_path: Path) -
         for name in ("bob", "eve"):
             col.shares.revoke(name)
     said = built("restore", tmp_path / "copy", tmp_path / "back.lw").stdout
-    assert "1 key and 2 links for guests of the backup do not open it" in said
+    assert "1 key and 2 links for guests of the backup were not restored" in said
     closed = built.json("restore", tmp_path / "copy", tmp_path / "again.lw")
     assert (closed["keys_revoked"], closed["links_closed"]) == (1, 2)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from likewise.cli.typed import read_minus_words
+from likewise.cli.app import read_minus_words
 from likewise.search.typed import meaning
 from tests.product.cli.process import Likewise
 from tests.product.vision.text_cases import tower_folder

@@ -636,7 +636,7 @@ def test_judgements_outlive_the_page(page: Page, server: Served, profile: str) -
 def test_what_an_address_says_in_vain_is_told(chrome: Browser, server: Served) -> None:
     page, wrong = visit(chrome, server)
     page.goto("/?colour=red&stars=9&sort=name&developer=0")
-    page.get_by_text("nothing here is called so: colour=red, stars=9").wait_for()
+    page.get_by_text("names something unknown, which was ignored: colour=red, stars=9").wait_for()
     page.goto("/?after=abc")
     page.get_by_text("After is 'abc'; a date such as 2019, 2019-07 or").wait_for()
     page.get_by_role("button", name="Clear filters").click()

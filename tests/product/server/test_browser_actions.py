@@ -293,7 +293,7 @@ def test_suggestions_of_a_tag_are_accepted_but_for_those_struck_out(
     name = (wrong.get_attribute("title")) or ""
     wrong.click()
     assert wrong.get_attribute("aria-pressed") == "true"
-    page.get_by_text("1 struck out").wait_for()
+    page.get_by_text("1 rejected").wait_for()
     page.get_by_role("button", name="Accept all but 1").click()
     said(page, f"Accepted “even” for {total - 1} pictures, rejected for 1.")
     page.get_by_text("No picture has “even” as a suggestion now.").wait_for()

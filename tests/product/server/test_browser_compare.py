@@ -91,7 +91,7 @@ def test_what_a_guest_said_waits_until_it_is_taken_in(chrome: Browser, server: S
     waiting.get_by_text("10 answers from Ann").wait_for()
     waiting.get_by_text("9 answers of yours").wait_for()
     waiting.get_by_role("button", name="Use in searches: 10 answers from Ann").click()
-    toast = page.get_by_text("Searches use 10 answers from Ann now.")
+    toast = page.get_by_text("Searches now use 10 answers from Ann.")
     toast.wait_for()
     waiting.get_by_text("10 answers from Ann").wait_for(state="detached")
     (line,) = server.ask("/api/profiles/default/log")["items"]
@@ -126,7 +126,7 @@ def test_twenty_answers_redraw_the_map_and_ten_tell_their_gain(
     page.get_by_text("1 more answer redraws your map").wait_for()
     page.locator(".pick").first.click()
     page.get_by_role("status").filter(has_text="10 answers. ").wait_for()
-    page.get_by_role("status").filter(has_text="looks alone with").wait_for()
+    page.get_by_role("status").filter(has_text="looks alone agree with").wait_for()
     page.get_by_text("20 more answers redraw your map").wait_for()
     (made,) = server.ask("/api/models")["items"]
     assert (made["name"], made["kind"]) == ("map", "map")

@@ -134,12 +134,12 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
             else:
                 page.get_by_role("link", name=view, exact=True).click()
             page.get_by_text(words, exact=True).first.wait_for()
-            assert line(page) == f"{words} 7.6 a second, 2 skipped, learning 60 words"
+            assert line(page) == f"{words} 7.6 per second, 2 skipped, learning 60 words"
             assert page.title() == f"{words} · Likewise"
             assert page.locator(".working progress").evaluate("one => one.value") == 1240
         assert page.get_by_role("button", name="Rescan folders").is_disabled()
         told = Progress(ADDING, 1240, 3068, problems=2, rate=7.6, note="learning 60 words")
-        terminal = f"{words}, 7.6 a second, 2 skipped (learning 60 words)"
+        terminal = f"{words}, 7.6 per second, 2 skipped (learning 60 words)"
         assert str(told) == terminal, "the terminal says the same"
         hours = Progress(ADDING, 1250, 90_000, rate=5.0)
         job.tell(hours)
@@ -226,7 +226,7 @@ def test_who_asks_why_without_words_is_offered_them(chrome: Browser, root: Path)
         first, second = (server.picture(f"{name}.jpg")["id"] for name in list(small_scenes())[:2])
         page.goto(f"/?q={first}&why={second}")
         dialog = page.get_by_role("dialog", name="Why it matched")
-        dialog.get_by_text(".05 to .2 s of processor time a picture").wait_for()
+        dialog.get_by_text("They take 0.05 to 0.2 s per picture").wait_for()
         wrong.clear()  # the browser notes that there was nothing to explain by
         dialog.get_by_role("button", name="Describe by visual words too").click()
         dialog.wait_for(state="detached")

@@ -17,8 +17,7 @@ from likewise.cli.options import (
     report_found,
     stoppable,
 )
-from likewise.cli.output import echo_json, plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, plural, print_line, printable, progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:

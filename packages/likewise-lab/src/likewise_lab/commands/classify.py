@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from likewise.cli.options import Json, Usage, Workers, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable, progress_bar
 
 classify = typer.Typer(
     no_args_is_help=True, help="Classify pictures, with labels learned from folders."

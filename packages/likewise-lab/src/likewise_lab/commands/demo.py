@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, print_line, span
+from likewise.cli.output import echo_json, echo_table, plural, print_line, progress_bar, span
 from likewise.cli.pages import render
-from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from likewise.cli.options import Json, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, print_line
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, progress_bar
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection

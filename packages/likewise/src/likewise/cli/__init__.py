@@ -1,4 +1,4 @@
-"""The command line: parse, call, render.  No numerics here."""
+"""The command line: parse arguments, call the library, print results."""
 
 from typing import TYPE_CHECKING
 

@@ -13,6 +13,7 @@ import gc
 import inspect
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -23,7 +24,6 @@ from typer.core import TyperGroup
 from typer.models import CommandInfo
 
 from likewise.cli import (
-    actions,
     compare,
     describers,
     export,
@@ -44,7 +44,6 @@ from likewise.cli import (
 from likewise.cli.entry import is_interrupted
 from likewise.cli.output import print_line, printable
 from likewise.cli.plain_values import read_plain_values
-from likewise.cli.typed import read_minus_words
 from likewise.errors import LikewiseError, tell_os_error
 from likewise.plugins import COMMANDS, PluginError, load, package_for, points_of
 from likewise_methods.kernels import call_before_compile
@@ -55,7 +54,7 @@ SINGLE_THREADED = {
 }  # fmt: skip
 """Commands too short for threads of linear algebra, or whose worker processes use the cores."""
 _GC_THRESHOLD = (10_000, 20)
-"""Imported objects stay: looking for garbage among them takes a tenth of a short command."""
+"""Collect garbage rarely: scanning the imported objects takes a tenth of a short command."""
 _debug = False
 
 
@@ -87,7 +86,7 @@ _library = _group(
 )  # fmt: skip
 _library.add_typer(library.album, name="album")
 _library.add_typer(tags.tags, name="tags")
-_library.add_typer(actions.actions, name="actions")
+_library.add_typer(library.actions, name="actions")
 
 _admin = _group(
     "Look after a collection and its server: checks, backups, keys, spaces, other databases.",
@@ -129,7 +128,7 @@ for _name, _typer in {
 app.command(rich_help_panel="More")(serve.serve)
 
 _OLD_NAMES: dict[str, Callable[..., Any] | typer.Typer] = {
-    "accept": tag_pictures.accept, "actions": actions.actions, "album": library.album,
+    "accept": tag_pictures.accept, "actions": library.actions, "album": library.album,
     "backup": maintenance.backup, "check": pictures.check,
     "compact": feedback.compact, "compare": compare.compare, "comparisons": compare.comparisons,
     "favourite": library.favourite, "hide": library.hide,
@@ -157,19 +156,16 @@ for _name, _old in _OLD_NAMES.items():
 
 def main() -> None:
     """Run the command line, for the entry point of the package."""
-    # What is imported stays: to look through all of it again and again for what can be freed takes
-    # a tenth of a short command.
     gc.set_threshold(*_GC_THRESHOLD)
-    # A pipe on Windows may not know every sign of a name: such a sign is shown by its number.
+    # A pipe on Windows may not encode every character of a name.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    # Pillow's remarks on odd metadata name no file; what matters is reported with its path.
+    # Pillow's warnings about odd metadata name no file; we report real problems with a path.
     warnings.filterwarnings("ignore", module=r"PIL\.")
     if set(sys.argv[1:2]) <= SINGLE_THREADED:
-        # Before NumPy is imported: a thread a core, each of which waits busily for work, costs
-        # more than the small products of these commands.
+        # Set before NumPy is imported: busy-waiting threads cost more than these small products.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A log needs no such line, and a program that reads errors none that is no error.
+    # Only for a terminal: logs and programs do not need this line.
     if sys.stderr.isatty():
         call_before_compile(_print_preparing)
     sys.argv[1:] = read_minus_words(sys.argv[1:])
@@ -182,8 +178,22 @@ def main() -> None:
         _fail(error, describe_error(error))
 
 
+def read_minus_words(arguments: list[str]) -> list[str]:
+    """Make a first query such as ``search -people`` a ``--text`` option: it excludes a word.
+
+    The only options with one dash are ``-C`` and ``-k``.
+    """
+    if arguments[:1] != ["search"]:
+        return arguments
+    made = list(arguments)
+    # Only the first argument can be the query; later ones may be values of options.
+    if len(made) > 1 and re.fullmatch(r"-(?![C-]|k[\d=]|k$).+", made[1]):
+        made[1] = f"--text={made[1]}"
+    return made
+
+
 def describe_error(error: Exception) -> str:
-    """The sentence that a person sees."""
+    """Return the message to print for an error."""
     if isinstance(error, LikewiseError):
         return str(error)
     if isinstance(error, OSError):
@@ -198,7 +208,7 @@ def _print_preparing(kept: bool) -> None:
 
 
 def _app_for(arguments: list[str]) -> typer.Typer:
-    """Return the app with only the command that was typed: to build all takes 0.1 s longer."""
+    """Return the app with only the command that was typed: building all takes 0.1 s longer."""
     if "_LIKEWISE_COMPLETE" in os.environ:  # a shell asks what may come next
         return whole_app()
     if arguments in ([], ["--help"]):

@@ -1,4 +1,4 @@
-"""Commands that compare: questions in the terminal, comparisons out of and into files."""
+"""Commands about comparisons: ask questions in the terminal, import and export answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import typer
 from likewise.cli.feedback import Profile
 from likewise.cli.feedback_output import settle
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable, progress_bar
 from likewise.errors import InvalidInput, LikewiseError
 
 if TYPE_CHECKING:
@@ -288,11 +287,11 @@ def _questions(
     sheet: Path | None,
     aside: bool,
 ) -> Iterator[ComparisonQuestion]:
-    """Questions, some at a time: what was answered decides which come next."""
+    """Yield questions in batches; earlier answers decide which come next."""
     asked: set[tuple[int, ...]] = set()
     left, step = n, 0
     while left > 0:
-        # What was skipped would otherwise be asked again, since nothing was learned from it.
+        # Nothing is learned from a skipped question, so it could be chosen again.
         chosen = None if seed is None and step == 0 else (seed or 0) + 7919 * step
         found = [
             ask
@@ -314,7 +313,7 @@ def _questions(
 
 
 def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, aside: bool) -> str:
-    """What a person says to a question; with ``aside`` it is asked on standard error."""
+    """Ask a question and return the answer; with ``aside`` print it on standard error."""
     rows = col.pictures.rows(ask)
     paths = [printable(rows[i].path) if i in rows else "gone" for i in ask]
     head = f"Question {number} of {of}: which is nearer to picture {ask.anchor}?  {paths[0]}"
@@ -335,7 +334,7 @@ def _answer(col: Collection, number: int, of: int, ask: ComparisonQuestion, asid
 
 
 def _key() -> str:
-    """One key in a terminal, one line elsewhere; the end of the input quits."""
+    """Read one key in a terminal, else one line; the end of the input quits."""
     if not sys.stdin.isatty():
         line = sys.stdin.readline()
         return line.strip().lower() if line else "q"

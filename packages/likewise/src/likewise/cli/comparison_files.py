@@ -31,9 +31,9 @@ _HEADING = re.compile(r"[^\W\d][\w -]*")
 
 
 def read_triplets(path: Path, id_of: Callable[[int | str], int]) -> list[Triplet]:
-    """The triplets of a CSV file as ids; every bad line is named, and then none is taken.
+    """Read the triplets of a CSV file as ids; raise one error that names every bad line.
 
-    ``id_of`` knows the pictures and raises a :class:`LikewiseError` for a stranger.
+    ``id_of`` returns the id of a picture and raises a :class:`LikewiseError` if it is unknown.
     """
     found: list[Triplet] = []
     wrong: list[str] = []
@@ -53,16 +53,16 @@ def read_triplets(path: Path, id_of: Callable[[int | str], int]) -> list[Triplet
 
 
 def read_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Every line that is not empty, with its number, cut where the file separates its columns.
+    """Yield each line that is not empty as its number and its columns.
 
     A path may have a comma in it: semicolons and tabs, as spreadsheets of many countries write
     them, are tried only where commas make too few columns of the first line.
     """
     try:
-        # Spreadsheets like to begin a file with a byte-order mark.
+        # Spreadsheets may write a byte-order mark.
         with path.expanduser().open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
-        # A spreadsheet's note to itself about the separator.
+        # A line "sep=;" that some spreadsheets write.
         text = re.sub(r"\Asep=[^\r\n]*", "", text)
         commas = _split_rows(text, ",")
         if commas and len(commas[0][1]) >= _THREE:
@@ -107,7 +107,7 @@ def _triplet(cells: list[str], id_of: Callable[[int | str], int]) -> Triplet:
 
 
 class Row(NamedTuple):
-    """One comparison of a file, by id, with who made it and how, where the file says so."""
+    """One comparison of a file by ids, with its author and source if the file has them."""
 
     anchor: int
     nearer: int
@@ -132,9 +132,9 @@ _SOURCES = ("compare", "file", "folders", "tags")
 def read_comparisons(
     path: Path, id_of: Callable[[int | str], int], names: Callable[[], Mapping[str, list[int]]]
 ) -> list[Row]:
-    """The comparisons of a file; every bad line is named, and then none is taken.
+    """Read the comparisons of a file; raise one error that names every bad line.
 
-    ``id_of`` knows pictures by id and path, ``names`` gives the ids that have a file name.
+    ``id_of`` finds a picture by id or path, ``names`` the ids that have a file name.
     """
     lines = read_lines(path)
     if not lines:
@@ -165,14 +165,14 @@ def read_comparisons(
 
 
 def _heading(cells: list[str], path: Path) -> dict[str, int] | None:
-    """Which column holds what; None where the first line is a comparison already."""
+    """Return the column of each field; None if the first line is not a heading."""
     names = {cell.lower(): at for at, cell in reversed(list(enumerate(cells)))}
     found = {}
     for role, known in _ROLES.items():
         for name in known:
             ends = ("", *_BETTER)
             if any(f"{name}{end}" in names for end in ends):
-                # What a number stands for is better than the number.
+                # Prefer a column of paths or names to one of ids.
                 better = next((e for e in _BETTER if f"{name}{e}" in names), "")
                 found[role] = names[f"{name}{better}"]
                 break
@@ -199,7 +199,7 @@ def _row(cells: list[str], columns: Mapping[str, int], find: _Finder) -> Row:
 
 
 def without_known(rows: Iterable[Row], known: Iterable[tuple[object, ...]]) -> list[Row]:
-    """Rows less those that are there: (anchor, nearer, farther, by) as often as ``known`` has it.
+    """Return the rows that are not in ``known`` as (anchor, nearer, farther, by).
 
     Counted, since people may answer one question twice: a line that a file has twice and the log
     once comes in once.
@@ -219,7 +219,7 @@ def without_known(rows: Iterable[Row], known: Iterable[tuple[object, ...]]) -> l
 
 
 class _Finder:
-    """Pictures as a file names them."""
+    """Finds pictures by the names that a file uses."""
 
     def __init__(
         self, id_of: Callable[[int | str], int], names: Callable[[], Mapping[str, list[int]]]
@@ -256,7 +256,7 @@ class _Finder:
 
 
 def format_comparisons(rows: Iterable[tuple[str, str, str, str, str]], *, salmon: bool) -> str:
-    """The text of a file of comparisons: (anchor, nearer, farther, by, source) each."""
+    """Return (anchor, nearer, farther, by, source) rows as the text of a CSV file."""
     heads = ("head", "winner", "loser", "puid", "source")
     buffer = io.StringIO(newline="")
     table = csv.writer(buffer)

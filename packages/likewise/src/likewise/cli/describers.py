@@ -18,8 +18,7 @@ from likewise.cli.options import (
     workers_of,
 )
 from likewise.cli.options import picture as picture_name
-from likewise.cli.output import echo_json, echo_table, plural, print_line
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, progress_bar
 
 describer = typer.Typer(no_args_is_help=True, help="Plug-ins that find things in pictures.")
 
@@ -28,7 +27,7 @@ Name = Annotated[str, typer.Argument(help="Name of the describer.")]
 
 @describer.command("list")
 def list_describers(collection: Where = DEFAULT, json_: Json = False) -> None:
-    """List the describers that are installed, and those that are turned on."""
+    """List the installed describers, and which are turned on."""
     with open_collection(collection) as col:
         installed, active = col.describers.installed(), col.describers.active()
     found = {

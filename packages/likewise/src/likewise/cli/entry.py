@@ -1,8 +1,7 @@
-"""The entry point: hears Ctrl-C before anything is imported, and tells of it in one line.
+"""The entry point: handles Ctrl-C from the start, and reports it in one line.
 
-The first Ctrl-C interrupts whatever runs.  A key is held a moment longer, or pressed again because
-nothing seemed to happen: what comes while the command is ending must not break off the end, which
-writes what was done, says so and takes leave of the workers.
+The first Ctrl-C interrupts the command.  Further ones are ignored for a few seconds, so that they
+do not break off the clean-up: it writes what was done, reports it and stops the workers.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ STOPPED = 130
 PATIENCE = 3.0
 """Seconds a command may take to end; from then on another Ctrl-C ends the process at once."""
 
-_heard: float | None = None
+_pressed: float | None = None
 _ended: float | None = None
-"""When the command was done: what is left is Python's own end."""
-_is_told = False
+"""Time at which the command was done; only the shutdown of Python remains."""
+_is_reported = False
 
 
 def main() -> None:
     """Run the command line; the entry point of the package."""
     global _ended
-    hear_ctrl_c_once()
+    handle_ctrl_c_once()
     try:
         from likewise.cli.app import main as run
 
@@ -42,70 +41,71 @@ def main() -> None:
         report_stopped("likewise: stopped")
         sys.exit(STOPPED)
     except SystemExit as ended:
-        # typer makes this of one that no command has told of.
-        if ended.code == STOPPED and not _is_told:
+        # typer turns an unreported KeyboardInterrupt into this.
+        if ended.code == STOPPED and not _is_reported:
             report_stopped("likewise: stopped")
         raise
     finally:
-        # A server is ended by Ctrl-C, and a launcher (uvx) may send the signal once more.
+        # Ctrl-C ends a server, and a launcher (uvx) may send the signal again.
         _ended = time.monotonic()
 
 
-def hear_ctrl_c_once() -> None:
-    """Have the first Ctrl-C raise ``KeyboardInterrupt``, and those soon after it nothing.
+def handle_ctrl_c_once() -> None:
+    """Make the first Ctrl-C raise ``KeyboardInterrupt`` and ignore those soon after it.
 
-    Who is deaf to it stays so: what a shell starts in the background.
+    A process that ignores Ctrl-C already, such as a background job of a shell, goes on doing so.
     """
-    global _heard, _ended, _is_told
-    _heard, _ended, _is_told = None, None, False
+    global _pressed, _ended, _is_reported
+    _pressed, _ended, _is_reported = None, None, False
     ours = threading.current_thread() is threading.main_thread()
     if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _hear)
+        signal.signal(signal.SIGINT, _on_sigint)
         sys.unraisablehook = functools.partial(_raise_again, sys.unraisablehook)
-        # The last of all that is called before Python takes itself apart, and our handler away.
+        # Called last before Python removes our handler.
         atexit.register(_ignore_sigint)
 
 
 def is_interrupted() -> bool:
-    """Whether Ctrl-C was pressed: what goes wrong from then on is its doing.
+    """Return whether Ctrl-C was pressed: it causes the errors that follow.
 
-    A library that calls us (for a function of SQL) makes of ``KeyboardInterrupt`` what it likes.
+    A library that calls us (SQLite for a function) may turn ``KeyboardInterrupt`` into another.
     """
-    return _heard is not None
+    return _pressed is not None
 
 
 def report_stopped(text: str) -> None:
-    """The one line of a command that was stopped."""
-    global _is_told
-    if _is_told:
+    """Print the one line of a command that was stopped."""
+    global _is_reported
+    if _is_reported:
         return
-    _is_told = True
-    # An interruption inside of any text that Python ran (a dataclass is made of one) is remembered
-    # as one nobody heard of, and the process would end by a signal after all; the next text is not.
+    _is_reported = True
+    # CPython keeps a flag when ``exec`` (a dataclass uses it) is interrupted, and would end the
+    # process by a signal; another ``exec`` clears the flag.
     exec("")
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
-def _hear(signum: int, frame: FrameType | None) -> None:
-    global _heard
+def _on_sigint(signum: int, frame: FrameType | None) -> None:
+    global _pressed
     now = time.monotonic()
-    if _heard is None:
+    if _pressed is None:
         if _ended is not None and now - _ended <= PATIENCE:
             return
-        _heard = now
+        _pressed = now
         raise KeyboardInterrupt
-    if now - _heard > PATIENCE:
+    if now - _pressed > PATIENCE:
         os._exit(STOPPED)
 
 
 def _raise_again(before: Callable[[Any], object], lost: Any) -> None:
-    """Python has no way to raise what is raised where it looks for none (in a callback of a weak
-    reference, which every import has), and would go on as if nothing had been."""
-    global _heard
+    """Send the signal again if Python could not raise ``KeyboardInterrupt``.
+
+    That happens in callbacks of weak references, which every import has."""
+    global _pressed
     if lost.exc_type is KeyboardInterrupt and is_interrupted():
-        _heard = None
-        with suppress(RuntimeError):  # no thread is started any more: it ends anyway
+        _pressed = None
+        with suppress(RuntimeError):  # the interpreter is shutting down and starts no threads
             threading.Timer(0.01, signal.raise_signal, [signal.SIGINT]).start()
     else:
         before(lost)

@@ -21,8 +21,7 @@ from likewise.cli.options import (
     refuse_early_options,
     stoppable,
 )
-from likewise.cli.output import echo_json, plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, plural, print_line, printable, progress_bar
 from likewise.errors import LikewiseError
 
 _LISTED = 8
@@ -166,7 +165,7 @@ def _format_csv(rows: list[dict[str, Any]]) -> str:
     table = csv.DictWriter(buffer, _COLUMNS)
     table.writeheader()
     for row in rows:
-        # As JSON a tag may hold any character, and no cell starts like a spreadsheet's formula.
+        # JSON: a tag may hold any character, and no cell starts like a formula of a spreadsheet.
         cells = {"tags": json.dumps(row["tags"]), "metadata": json.dumps(row["metadata"])}
         table.writerow({**row, **cells})
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Commands that teach and undo: teach, undo, log, learn, compact; and learned, which shows it."""
+"""The commands teach, undo, log, learn, compact and learned."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from likewise.cli.feedback_output import (
     summarize_profile,
 )
 from likewise.cli.options import DEFAULT, Json, Usage, Where, open_collection, picture, stoppable
-from likewise.cli.output import day, echo_json, echo_table, plural, print_line, size
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import day, echo_json, echo_table, plural, print_line, progress_bar, size
 from likewise.cli.search import _region as region_of
 from likewise.errors import LikewiseError
 
@@ -41,7 +40,7 @@ _WRITTEN = "what is in the log stays there ('likewise models log'), and the rest
 
 
 class Labels(enum.StrEnum):
-    """What can stand for the kind of a picture."""
+    """Where ``learn --from`` takes the class of a picture from."""
 
     tags = "tags"
     folders = "folders"
@@ -319,7 +318,7 @@ def learned(
     """Show what a profile has learned: words or directions, moved pictures, versions."""
     with stoppable("nothing was changed"), open_collection(collection) as col:
         with progress_bar() as report:
-            # Only pages and data show examples, and finding them takes a while.
+            # Finding examples is slow, and the text shows none.
             n = examples if html is not None or json_ else 0
             found = col.profiles.report(profile, top=top, examples=n, report=report)
         place = col.root.name
@@ -399,7 +398,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _pictures(given: list[str] | None) -> list[int | str]:
-    """Pictures as people list them: one an option, or ids with commas between."""
+    """Split options that list pictures: one picture each, or ids with commas."""
     found: list[int | str] = []
     for text in given or []:
         ids = text.split(",")

@@ -1,11 +1,10 @@
-"""Judgements and what was learned from them, as text for people and as records for programs."""
+"""Format judgements and learned profiles, as text and as JSON records."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from likewise.cli.output import plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import plural, print_line, printable, progress_bar
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def describe_line(line: LogLine) -> str:
-    """A line of the log in words."""
+    """Describe a line of the log."""
     said = _describe_kind(line)
     return f"{said}, by {line.who}" if line.who and line.who != line.person else said
 
@@ -48,7 +47,7 @@ def _describe_kind(line: LogLine) -> str:
 
 
 def describe_pictures(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
-    """The pictures of a judgement."""
+    """Describe the pictures of a judgement."""
     parts = []
     if liked:
         parts.append(f"liked {', '.join(map(str, liked))}")
@@ -58,12 +57,12 @@ def describe_pictures(liked: tuple[int, ...], disliked: tuple[int, ...]) -> str:
 
 
 def format_time(made: str) -> str:
-    """A moment of the log, to the minute."""
+    """Format a time of the log, to the minute."""
     return made[:16].replace("T", " ")
 
 
 def summarize_profile(found: LearnedReport) -> list[str]:
-    """The figures of a profile as sentences."""
+    """Describe the figures of a profile in sentences."""
     figures = found.figures
     said = [plural(figures.judgements, "judgement") + " standing"]
     if found.space is None:
@@ -116,7 +115,7 @@ def describe_agreement(figures: Figures) -> str:
 
 
 def describe_times(value: float) -> str:
-    """How many times a direction counts; below 0 it speaks against being alike
+    """Describe how many times a direction counts; below 0 it counts against being alike
     (docs/methods/staying.md, (14): between -3 and 4 times).
 
     >>> describe_times(1.834), describe_times(0.4), describe_times(-1.12)
@@ -128,14 +127,14 @@ def describe_times(value: float) -> str:
 
 
 def describe_place(place: int | None) -> str:
-    """A place among the answers; None is behind all that were looked at."""
+    """Describe a rank among the hits; None means after all that were examined."""
     from likewise.learning.learned_directions import DEPTH
 
     return f"after {DEPTH:,}" if place is None else f"{place:,}"
 
 
 def line_record(line: LogLine) -> dict[str, Any]:
-    """A line of the log for programs."""
+    """Return a line of the log as a JSON record."""
     return {
         "number": line.number, "profile": line.profile, "kind": line.kind, "made": line.made,
         "session": line.session, "stands": line.stands, "query": line.query,
@@ -146,7 +145,7 @@ def line_record(line: LogLine) -> dict[str, Any]:
 
 
 def judgement_record(made: Judgement) -> dict[str, Any]:
-    """A judgement just made, like the line of the log it became."""
+    """Return a new judgement as the JSON record of its line in the log."""
     return {
         "number": made.number, "profile": made.profile, "kind": "judge", "made": made.made,
         "session": made.session, "stands": True, "query": made.query,
@@ -183,7 +182,7 @@ def _move_record(move: Move) -> dict[str, Any]:
 
 
 def learned_record(found: LearnedReport) -> dict[str, Any]:
-    """What was learned, for programs."""
+    """Return what was learned as a JSON record."""
     return {
         "profile": found.profile, "version": found.position, "space": found.space,
         "width": found.width, "figures": vars(found.figures),
@@ -197,7 +196,7 @@ def learned_record(found: LearnedReport) -> dict[str, Any]:
 
 
 def offer_sparse(figures: Figures) -> None:
-    """Once there is enough to learn from, say that a profile with words can be thinned."""
+    """Print the hint that a profile of words can be made sparse, once it has learned enough."""
     from likewise.learning.sparse_profiles import ENOUGH
 
     if figures.units == "words" and figures.triplets >= ENOUGH and figures.sparsity == 0:
@@ -215,7 +214,7 @@ def settle(col: Collection, profile: str) -> None:
 
 
 def report_behind(behind: int) -> None:
-    """That an answer is one of before, if it is."""
+    """Print a note if a search does not use the newest judgements yet."""
     if behind:
         print_line(
             f"Note: {plural(behind, 'judgement')} of the profile are not learned yet; this is the "
@@ -225,6 +224,6 @@ def report_behind(behind: int) -> None:
 
 
 def report_unavailable(away: str | None) -> None:
-    """That not all pictures were searched, if so."""
+    """Print a note if part of the pictures could not be searched."""
     if away:
         print_line(f"Note: {printable(away)}", err=True)

@@ -1,15 +1,15 @@
-"""One rule finds the collection that a command works on.
+"""Find the collection that a command works on.
 
 1. The one that is named: ``-C PATH``, or ``LIKEWISE_COLLECTION``.
-2. That of the folder of the picture asked about, or that of the current folder where there is no
-   such or where it has the picture too: the nearest of the folder and its parents that is a
-   collection itself, has one beside it (``DIR.lw`` for ``DIR``, what ``likewise open DIR`` makes)
-   or holds ``photos.lw`` (what ``likewise add`` makes).
+2. The one of the query picture's folder; or the one of the current folder, if the former does not
+   exist or the latter has the picture too.  The collection of a folder is the nearest, in it and
+   its parents, of: the folder itself, ``DIR.lw`` next to ``DIR`` (made by ``likewise open DIR``),
+   ``photos.lw`` inside (made by ``likewise add``).
 3. The only collection (``*.lw``) in the current folder.
 4. The last one that ``open``, ``serve`` or ``add`` opened.
 
-``open`` and ``add`` of a folder look for a collection that has this folder already before they make
-one, so that nothing is described twice.
+``open`` and ``add`` first look for a collection that has the folder already, so that no picture is
+added to two.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ USUAL = Path("photos.lw")
 SUFFIX = ".lw"
 VARIABLE = "LIKEWISE_COLLECTION"
 NAMED = "named"
-"""How it was found where the command line names it."""
+"""``Found.how`` of a collection that the command line names."""
 _LAST = "last-collection.json"
 
 
 class Found(NamedTuple):
-    """A collection, and how it was found: in words, for the line that says so."""
+    """A collection, and how it was found, in words."""
 
     path: Path
     how: str
 
 
 def find_collection(named: Path | None, near: str | os.PathLike[str] | None = None) -> Found:
-    """The collection a command works on; ``near`` is the picture it is asked about, if any."""
+    """Return the collection a command works on; ``near`` is the query picture, if any."""
     if named is not None:
         by_environment = os.environ.get(VARIABLE) == str(named)
         return Found(absolute(named), f"named by {VARIABLE}" if by_environment else NAMED)
@@ -50,7 +50,7 @@ def find_collection(named: Path | None, near: str | os.PathLike[str] | None = No
     folder = None if near is None else _folder_of(near)
     theirs = None if folder is None else next(_of_folder(folder), None)
     if own is not None and theirs is not None and folder is not None and own != theirs:
-        # Where one stands counts, if that collection has the picture too.
+        # The current folder wins if its collection has the picture too.
         theirs = None if _holds(own, [folder]) else theirs
     if theirs is not None:
         return Found(theirs, "of the picture's folder")
@@ -72,7 +72,7 @@ def find_collection(named: Path | None, near: str | os.PathLike[str] | None = No
 
 
 def find_for_folder(folder: Path) -> Path:
-    """Where ``open`` takes a folder of pictures: a collection that has it, else ``DIR.lw``."""
+    """Return the collection ``open`` uses for a folder: one that has it, else ``DIR.lw``."""
     beside = folder.with_name(f"{folder.name}{SUFFIX}")
     if folder.name and is_collection(beside):
         return beside
@@ -81,12 +81,12 @@ def find_for_folder(folder: Path) -> Path:
         return known
     if is_collection(folder / USUAL):
         return folder / USUAL
-    # The root of a file system has no name and nothing beside it.
+    # The root of a file system has no name, so nothing can lie next to it.
     return beside if folder.name else absolute(USUAL)
 
 
 def find_for_adding(paths: Iterable[Path]) -> Path:
-    """Where ``add`` takes pictures: a collection that has them or is theirs, that of the current
+    """Return the collection ``add`` uses: one that has the pictures, the one of the current
     folder, else a new one."""
     wanted = [absolute(path) for path in paths]
     beside = [path.with_name(f"{path.name}{SUFFIX}") for path in wanted if path.name]
@@ -106,14 +106,14 @@ def is_collection(path: Path) -> bool:
 
 
 def _of_folder(start: Path) -> Iterator[Path]:
-    """Collections of a folder and of its parents, nearest first."""
+    """Yield the collections of a folder and of its parents, nearest first."""
     for folder in (start, *start.parents):
         beside = [folder.with_name(f"{folder.name}{SUFFIX}")] if folder.name else []
         yield from (p for p in (folder, *beside, folder / USUAL) if is_collection(p))
 
 
 def _folder_of(picture: str | os.PathLike[str]) -> Path | None:
-    """The folder of a picture, if there is such a file."""
+    """Return the folder of a picture, if the file exists."""
     try:
         path = absolute(picture)
         return path.parent if path.is_file() else None
@@ -122,7 +122,7 @@ def _folder_of(picture: str | os.PathLike[str]) -> Path | None:
 
 
 def _that_holds(paths: list[Path]) -> Path | None:
-    """A collection that takes in all these already: of their parents, of this folder, the last."""
+    """Return a collection that has all these: of their parents, of this folder, the last opened."""
     last = last_opened()
     candidates = [found for path in paths for found in _of_folder(path.parent)]
     candidates += [*_of_folder(Path.cwd()), *([] if last is None else [last])]
@@ -130,7 +130,7 @@ def _that_holds(paths: list[Path]) -> Path | None:
 
 
 def _holds(collection: Path, paths: list[Path]) -> bool:
-    """Whether all these were added, or lie in what was."""
+    """Return whether all these were added, or lie in folders that were."""
     roots = _roots(collection)
     return all(any(root in (path, *path.parents) for root in roots) for path in paths)
 
@@ -138,17 +138,14 @@ def _holds(collection: Path, paths: list[Path]) -> bool:
 def _roots(collection: Path) -> list[Path]:
     from likewise.collection.collection import Collection
 
-    # One that is damaged, or of a newer version, is not this command's concern.
+    # Ignore a collection that is damaged or of a newer version.
     with suppress(LikewiseError, OSError), Collection.open(collection) as col:
         return [Path(root) for root in col.pictures.roots()]
     return []
 
 
-# -- the last one opened ------------------------------------------------------------------------
-
-
 def state_folder() -> Path:
-    """Where small things about this user are remembered."""
+    """Return the folder for the state of this user."""
     own = os.environ.get("LIKEWISE_STATE")
     if own:
         return absolute(own)
@@ -157,7 +154,7 @@ def state_folder() -> Path:
 
 
 def remember_opened(collection: Path) -> None:
-    """Note which collection was opened last.  Only a convenience: no error of its own."""
+    """Record which collection was opened last; ignore errors, as it is only a convenience."""
     said = json.dumps({"path": str(absolute(collection))}).encode()
     with suppress(OSError, RuntimeError):
         folder = state_folder()
@@ -166,7 +163,7 @@ def remember_opened(collection: Path) -> None:
 
 
 def last_opened() -> Path | None:
-    """The collection opened last, while it is there."""
+    """Return the collection opened last, if it still exists."""
     try:
         path = Path(json.loads((state_folder() / _LAST).read_bytes())["path"])
     except (OSError, RuntimeError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Commands that let people in: ``keys`` for others, ``link`` to sign a browser in."""
+"""The commands ``keys`` (access for people and programs) and ``link`` (sign a browser in)."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def link(
 ) -> None:
     """Print a new address that signs a browser in at the running server; it works once.
 
-    Where the server was told to listen on the network (--host), an address for other machines
-    too, and a QR code of it for a phone.
+    If the server listens on the network (--host), also print an address for other machines,
+    with a QR code for a phone.
     """
     from likewise.server.running import running_servers
     from likewise.server.sessions import TICKET_LASTS, Sessions
@@ -169,13 +169,13 @@ def link(
         else:
             print_line(f"On a phone or another machine of this network: {phone}")
             for line in _drawn(phone):
-                # Light on dark whatever the terminal's colours are: some readers insist on it.
+                # Fixed colours: some readers need dark modules on light ground.
                 typer.echo(typer.style(line, fg="bright_white", bg="black"))
             print_line(f"(each address {once}; the way between the machines is not encrypted)")
 
 
 def _drawn(text: str) -> list[str]:
-    """A QR code of blocks, two rows a line."""
+    """Draw a QR code with block characters, two rows in a line."""
     import segno
 
     out = io.StringIO()

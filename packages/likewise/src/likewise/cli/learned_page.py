@@ -35,7 +35,7 @@ Alike = Callable[["Move"], bool]
 
 
 def learned_page(found: LearnedReport, collection: str, alike: Alike | None = None) -> str:
-    """Return the page as one string; with ``alike`` it says which moves are for the better."""
+    """Return the page as one string; with ``alike`` it marks which moves are improvements."""
     from markupsafe import Markup
 
     words = (
@@ -177,7 +177,7 @@ def draw_curve(points: Sequence[CurvePoint]) -> str:
 
 
 def pick_evenly(n: int, most: int) -> list[int]:
-    """At most so many of 0 .. n - 1, evenly, first and last among them.
+    """Return at most so many of 0 .. n - 1, evenly spaced, with the first and the last.
 
     >>> pick_evenly(3, 10), pick_evenly(101, 5)
     ([0, 1, 2], [0, 25, 50, 75, 100])
@@ -188,7 +188,7 @@ def pick_evenly(n: int, most: int) -> list[int]:
 
 
 def _range(low: float, high: float) -> tuple[float, float]:
-    """Whole tenths around the values, at least three of them."""
+    """Return a range of whole tenths around the values, at least three tenths wide."""
     bottom, top = int(low * 10), min(10, int(high * 10) + 1)
     while top - bottom < 3:
         bottom, top = max(0, bottom - 1), min(10, top + 1)

@@ -1,4 +1,4 @@
-"""Commands about pictures as a library: star, favourite, hide, and albums."""
+"""Commands of ``likewise library``: star, favourite, hide, albums, and undoing bulk actions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from likewise.cli.options import DEFAULT, Json, Where, open_collection
-from likewise.cli.output import echo_json, plural, print_line, printable
+from likewise.cli.feedback_output import format_time
+from likewise.cli.options import (
+    DEFAULT,
+    Json,
+    Where,
+    open_collection,
+    refuse_early_options,
+    stoppable,
+)
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable, progress_bar
 from likewise.cli.pictures import choose_pictures
 from likewise.errors import InvalidInput
 
@@ -22,6 +30,9 @@ Pictures = Annotated[
 Name = Annotated[str, typer.Argument(help="The name of the album.")]
 
 album = typer.Typer(no_args_is_help=True, help="Albums: lists of pictures with a name.")
+actions = typer.Typer(help="List what was done to many pictures at once, and undo it.")
+_LISTED = 20
+"""Problems of an undone action that are printed."""
 
 
 def star(
@@ -61,7 +72,7 @@ def hide(
 
 
 @album.command("list")
-def list_(collection: Where = DEFAULT, json_: Json = False) -> None:
+def list_albums(collection: Where = DEFAULT, json_: Json = False) -> None:
     """List albums with their number of pictures."""
     with open_collection(collection) as col:
         rows = col.library.albums()
@@ -145,7 +156,7 @@ def export(
 
 @album.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="A file that 'album export' wrote.")],
+    file: Annotated[Path, typer.Argument(help="A file that 'likewise export library' wrote.")],
     collection: Where = DEFAULT,
 ) -> None:
     """Read what 'export library' wrote; pictures are identified by their content."""
@@ -169,3 +180,67 @@ def _print(changed: int, what: str, json_: bool) -> None:
         echo_json({"changed": changed})
     else:
         print_line(f"{plural(changed, 'picture')} {what}")
+
+
+@actions.callback(invoke_without_command=True)
+def list_actions(
+    context: typer.Context,
+    collection: Where = DEFAULT,
+    newest: Annotated[int, typer.Option("-n", min=1, help="Number of actions, the newest.")] = 20,
+    json_: Json = False,
+) -> None:
+    """List bulk actions, newest first: tags of many pictures, sidecars, removed pictures."""
+    if context.invoked_subcommand is not None:
+        refuse_early_options(context, newest="-n goes with the list of actions")
+        return
+    with open_collection(collection) as col:
+        found = col.actions.list(newest)
+    if json_:
+        echo_json([one._asdict() for one in found])
+        return
+    if not found:
+        print_line("No actions on several pictures yet.")
+        return
+    rows = [
+        (one.id, format_time(one.made), one.who, _counted(one.kind, one.pictures),
+         printable(one.what) + ("  (undone)" if one.undone else ""))
+        for one in found
+    ]  # fmt: skip
+    echo_table(("id", "when", "by", "of", "what"), rows, right="r")
+
+
+def _counted(kind: str, n: int) -> str:
+    """Return the number of things an action changed, with their noun."""
+    return plural(n, {"sidecars": "sidecar", "takeback": "line"}.get(kind, "picture"))
+
+
+@actions.command()
+def undo(
+    action: Annotated[
+        int | None, typer.Argument(help="An id of 'likewise library actions'; default: the newest.")
+    ] = None,
+    collection: Where = DEFAULT,
+    json_: Json = False,
+) -> None:
+    """Undo a bulk action: restore what it changed, except what was changed later."""
+    stopped = stoppable("run it again to see what is left to undo")
+    with stopped, open_collection(collection) as col, progress_bar() as report:
+        done = col.actions.undo(action, report=report)
+    if json_:
+        problems = [{"path": path, "reason": reason} for path, reason in done.problems]
+        echo_json(
+            {
+                "action": done.action._asdict(), "restored": done.restored, "left": done.left,
+                "problems": problems,
+            }
+        )  # fmt: skip
+        return
+    for path, reason in done.problems[:_LISTED]:
+        print_line(f"{printable(path)}: {printable(reason)}")
+    if len(done.problems) > _LISTED:
+        print_line(f"... and {len(done.problems) - _LISTED:,} more; --json lists them all")
+    left = f"; {done.left:,} changed later and left as is" if done.left else ""
+    print_line(
+        f"Undid action {done.action.id} ({printable(done.action.what)}): "
+        f"{_counted(done.action.kind, done.restored)} restored{left}"
+    )

@@ -1,4 +1,4 @@
-"""Commands that look after a collection: info, verify, refresh, retrain, backup, restore."""
+"""The commands info, plugins, verify, refresh, retrain, backup and restore."""
 
 from __future__ import annotations
 
@@ -18,8 +18,15 @@ from likewise.cli.options import (
     stoppable,
     workers_of,
 )
-from likewise.cli.output import echo_json, echo_table, plural, print_line, printable, size
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import (
+    echo_json,
+    echo_table,
+    plural,
+    print_line,
+    printable,
+    progress_bar,
+    size,
+)
 from likewise.plugins import COMMANDS, list_plugins, load
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ def info(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 
 def _print_places(said: dict[str, Any]) -> None:
-    """Where the catalog and the rows are."""
+    """Print where the catalog is, and which engine answers searches."""
     inside = said["catalog"].startswith(said["path"])
     where = "in its folder" if inside else f"in {printable(said['catalog'])}"
     print_line(f"  the catalog is {where}; {describe_engine(said['engine'])}")
@@ -207,7 +214,7 @@ def restore(
 
 
 def default_of(col: Collection) -> str:
-    """The name of the similarity that is meant when none is named."""
+    """Return the name of the default similarity."""
     if col.profiles.in_use != "default":
         return col.profiles.in_use
     spaces = col.similarities.find("default").spaces

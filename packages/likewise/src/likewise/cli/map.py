@@ -9,8 +9,7 @@ import typer
 
 from likewise.cli.models import describe_model, record
 from likewise.cli.options import DEFAULT, Json, Where, open_collection, stoppable
-from likewise.cli.output import echo_json, plural, print_line, size
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, plural, print_line, progress_bar, size
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def _pictures(col: Collection, name: str, limit: int, seed: int) -> tuple[list[M
 
 
 def _notes(model: Any, drawn: int, total: int) -> list[str]:
-    """What the page says about itself: no paths, no machine."""
+    """Return the facts that the page shows; no paths and no host name."""
     how = [line.strip() for line in describe_model(model)[1:]]
     many = plural(drawn, "picture")
     first = many if drawn == total else f"{many} of {total:,}, drawn at random"

@@ -36,7 +36,7 @@ _GREY = 128
 
 @dataclass(frozen=True)
 class MapPicture:
-    """A picture of the map: its file, and its place."""
+    """A picture of the map: its file and its position."""
 
     path: str
     x: float
@@ -49,7 +49,7 @@ def map_page(
     pictures: Sequence[MapPicture],
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> str:
-    """The page as one string."""
+    """Return the page as one string."""
     side = next(size for most, size in SIDES if len(pictures) <= most)
     places = fit_to_square([(one.x, one.y) for one in pictures])
     cells, columns, rows = place_on_grid(places)
@@ -60,7 +60,7 @@ def map_page(
         "columns": columns,
         "rows": rows,
         "names": [_name(one.path) for one in pictures],
-        # Whole numbers are short, and finer than any screen.
+        # Integers are short, and precise enough for any screen.
         "places": np.rint(places * 60_000).astype(int).ravel().tolist(),
         "cells": cells.ravel().tolist(),
         "frames": [number for frame in frames for number in frame],
@@ -71,7 +71,7 @@ def map_page(
 def _sheets(
     paths: Sequence[str], side: int, report: Callable[[int, int], None]
 ) -> tuple[list[str], list[tuple[int, int, int]]]:
-    """(sheets as data URIs; width, height and mean colour of each picture), in order."""
+    """Return the sheets as data URIs, and width, height and mean colour of each picture."""
     from likewise.collection.decoding import decoders
     from likewise.images.decode import small_jpeg
 
@@ -92,7 +92,7 @@ def _sheets(
             red, green, blue = pixels.reshape(-1, 3).mean(axis=0).astype(int).tolist()
             frames.append((width, height, (red << 16) | (green << 8) | blue))
         except ImageError:
-            # A file that has gone keeps its place on the map, as an empty frame.
+            # A deleted file keeps its position on the map, as an empty frame.
             frames.append((0, 0, (_GREY << 16) | (_GREY << 8) | _GREY))
         report(number + 1, len(paths))
         if place == per_sheet - 1 or number == len(paths) - 1:
@@ -104,7 +104,7 @@ def _sheets(
 
 
 def _name(path: str) -> str:
-    """The name of a file and nothing of where it lies; undecodable bytes become signs."""
+    """Return the name of a file without its folder; undecodable bytes become question marks."""
     return Path(path).name.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -124,9 +124,9 @@ def _document(title: str, notes: Sequence[str], data: dict[str, Any], sheets: li
 
 
 def _script() -> str:
-    """The page's own script behind the one it imports: the canvas of the served page.
+    """Return the script of the page, preceded by the one it imports: the canvas of the served page.
 
-    A page that is one file can import nothing, so that the module becomes a function of its own.
+    A page in one file can import nothing, so the imported module becomes a function.
     """
     own = files("likewise.cli").joinpath("templates", "map.js").read_text(encoding="utf-8")
     chart = files("likewise.server").joinpath("page", "chart.js").read_text(encoding="utf-8")

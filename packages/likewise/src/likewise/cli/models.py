@@ -19,8 +19,7 @@ from likewise.cli.options import (
     refuse_early_options,
     stoppable,
 )
-from likewise.cli.output import echo_json, echo_table, plural, print_line
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def learn_model(
     collection: Any,
     json_: bool,
 ) -> None:
-    """``learn --metric`` and ``learn --map``."""
+    """Run ``learn --metric`` and ``learn --map``."""
     with stoppable(_STOPPED), open_collection(collection) as col, progress_bar() as report:
         if kind == "metric":
             made = col.models.learn_metric(
@@ -162,7 +161,7 @@ def delete(name: Name, collection: Where = DEFAULT, json_: Json = False) -> None
 
 
 def record(made: Model) -> dict[str, Any]:
-    """A model for programs."""
+    """Return a model as a JSON record."""
     return {
         "name": made.name, "kind": made.kind, "space": made.space, "generation": made.generation,
         "profile": made.profile, "version": made.position, "made": made.made,
@@ -171,7 +170,7 @@ def record(made: Model) -> dict[str, Any]:
 
 
 def describe_model(made: Model) -> list[str]:
-    """A model in sentences."""
+    """Describe a model in sentences."""
     figures = made.figures
     when = format_time(made.made)
     first = f"{made.kind.capitalize()} {made.name} over space {made.space}, made {when}:"
@@ -188,7 +187,7 @@ def describe_model(made: Model) -> list[str]:
 
 
 def _describe_held_out(figures: Mapping[str, Any]) -> list[str]:
-    """What the triplets held out were, where that bears on the figures; old models do not say."""
+    """Describe the held-out triplets if that matters for the figures; old models lack it."""
     lines = []
     if figures.get("held_out_from") == "random":
         lines.append("their far pictures were drawn at random, since too few were disliked")
@@ -304,7 +303,7 @@ def _text_model() -> dict[str, Any]:
 
 
 def _own_networks(collection: Path | None) -> list[dict[str, Any]]:
-    """Image-text networks that a collection has spaces of; none where there is no collection."""
+    """Return the image-text networks of the collection's spaces; none without a collection."""
     nothing = {
         "model": "image-text network", "for": "both, where you have one", "name": None,
         "available": False, "missing": ["a folder of one"],

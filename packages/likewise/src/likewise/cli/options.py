@@ -1,4 +1,4 @@
-"""What many commands share: their options, and the way to the collection they work on."""
+"""Options that many commands share, and opening the collection they work on."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def open_collection(
 
 
 def send_changes(col: Collection) -> None:
-    """Send changes to the engines of a collection, or say what waits."""
+    """Send changes to the engines of a collection, or print how many are pending."""
     try:
         waiting = col.engine_sync.send_changes()
     except PluginError as error:
@@ -107,18 +107,15 @@ def send_changes(col: Collection) -> None:
 
 
 def report_found(found: Found) -> None:
-    """Say which collection is used, in one dim line, unless the command line just named it.
-
-    Programs that read JSON get no such line.
-    """
+    """Print which collection is used, in one dim line, unless it was named or JSON is printed."""
     if found.how != NAMED and not _for_programs:
         print_line(f"using {printable(str(found.path))} ({found.how})", err=True, dim=True)
 
 
 def refuse_early_options(context: typer.Context, **of_the_list: str) -> None:
-    """Options between a group and its command would not reach it: never act on something else.
+    """Refuse options between a group and its command, since the command would not see them.
 
-    ``of_the_list`` says what is refused of options that belong to the group's own list.
+    ``of_the_list`` has the messages for options of the group's own list.
     """
     command = context.invoked_subcommand
     late = {
@@ -135,8 +132,8 @@ def refuse_early_options(context: typer.Context, **of_the_list: str) -> None:
 def workers_of(
     count: int | None, scheduler: str | None, path_maps: list[str] | None
 ) -> Iterator[WorkersOf | None]:
-    """Who does the work: processes of this machine, or those of a cluster, left afterwards."""
-    # What the first hundred thousand pictures needed for a moment is not held for the next.
+    """Yield the worker pool: local processes, or those of a cluster, released afterwards."""
+    # Return freed memory to the system: large runs would keep it otherwise.
     share_heaps()
     if scheduler is None:
         if path_maps:
@@ -152,7 +149,7 @@ def workers_of(
 
 @contextmanager
 def stoppable(message: str) -> Iterator[None]:
-    """Ctrl-C ends the command in one line, with what that means for the collection."""
+    """End the command on Ctrl-C with one line that says what that means for the collection."""
     try:
         yield
     except (KeyboardInterrupt, Exception) as error:
@@ -164,9 +161,9 @@ def stoppable(message: str) -> Iterator[None]:
 
 @contextmanager
 def ends_at_once() -> Iterator[None]:
-    """Ctrl-C ends the process, whatever decodes: Python would wait until the decoder returns.
+    """End the process at once on Ctrl-C: Python would wait until a decoder returns.
 
-    For commands that change nothing, and so need no farewell.
+    Only for commands that change nothing and so need no clean-up.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -179,14 +176,14 @@ def ends_at_once() -> Iterator[None]:
 
 
 def picture(text: str) -> int | str:
-    """A picture as people write it: a number is an id unless a file has that very name."""
+    """Read a picture argument: a number is an id unless a file has that name."""
     if text.isascii() and text.isdigit() and len(text) < 19 and not Path(text).exists():
         return int(text)
     return text
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    """``key=value`` options as a mapping."""
+    """Read ``key=value`` options into a mapping."""
     found = {}
     for text in given or []:
         key, sign, value = text.partition("=")
@@ -199,7 +196,7 @@ def pairs(given: list[str] | None, option: str) -> dict[str, str]:
 
 
 def value_of(text: str) -> Any:
-    """A number, true, false or "quoted text" as JSON has them; anything else is text."""
+    """Read a number, true, false or "quoted text" as JSON; anything else is text."""
     try:
         value = json.loads(text)
     except ValueError:

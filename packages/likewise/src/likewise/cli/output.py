@@ -1,4 +1,4 @@
-"""Plain text for people: columns that are never cut, sizes and times in words.
+"""Print text and JSON, format tables, sizes and times, and show the progress of a job.
 
 No terminal width is assumed, so that paths survive a pipe.
 """
@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from likewise.catalog.jobs import Progress, Report
+
+_EVERY = 10.0
+"""Seconds between lines of progress where there is no terminal to draw a bar on."""
+
 
 def echo_json(value: Any) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     typer.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
@@ -24,13 +35,13 @@ _MOVES_THE_CURSOR = re.compile(
 
 
 def print_line(text: object = "", *, err: bool = False, nl: bool = True, dim: bool = False) -> None:
-    """Lines for people: the one way out, so that no name or tag can command the terminal."""
+    """Print text with control characters escaped, so that no name can control the terminal."""
     plain = _MOVES_THE_CURSOR.sub(lambda found: ascii(found[0])[1:-1], str(text))
     typer.echo(typer.style(plain, dim=True) if dim else plain, err=err, nl=nl)
 
 
 def echo_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, right: str = "") -> None:
-    """Columns with a heading; ``right`` holds an ``r`` for each column set to the right."""
+    """Print a table with a heading; ``right`` has an ``r`` for each right-aligned column."""
     cells = [list(heads), *([printable(str(cell)) for cell in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     sides = right.ljust(len(heads))
@@ -44,7 +55,7 @@ def echo_table(heads: Sequence[str], rows: Sequence[Sequence[object]], *, right:
 
 
 def size(n_bytes: int) -> str:
-    """Bytes as people say them.
+    """Format a number of bytes.
 
     >>> size(1_234_567)
     '1.2 MB'
@@ -58,7 +69,7 @@ def size(n_bytes: int) -> str:
 
 
 def span(seconds: float) -> str:
-    """A stretch of time.
+    """Format a duration.
 
     >>> span(0.5), span(42), span(3_725)
     ('0.5 s', '42 s', '1 h 02 min')
@@ -74,12 +85,12 @@ def span(seconds: float) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a file's name, with whatever could move the cursor or colour the screen shown."""
+    """Escape characters of a text that could move the cursor or colour the screen."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def plural(n: int, what: str, many: str | None = None) -> str:
-    """A number and its noun.
+    """Return a number and its noun.
 
     >>> plural(1, "picture"), plural(2_000, "picture")
     ('1 picture', '2,000 pictures')
@@ -88,5 +99,64 @@ def plural(n: int, what: str, many: str | None = None) -> str:
 
 
 def day(date: str | None, source: str | None = None) -> str:
-    """The day of an ISO date and time; ``~`` where only a file's name or time tells it."""
+    """Return the day of an ISO date; ``~`` if it is only from the file's name or time."""
     return f"{'~' if source in ('name', 'file') else ''}{date[:10]}" if date else ""
+
+
+@contextmanager
+def progress_bar() -> Iterator[Report]:
+    """Yield a function that reports the progress of a job on standard error.
+
+    A terminal gets a bar, which is removed at the end; a log gets a line now and then."""
+    if sys.stderr.isatty():
+        with _bar() as report:
+            yield report
+    else:
+        yield _lines()
+
+
+def _lines() -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _EVERY:
+            last = now
+            sys.stderr.write(f"{progress}\n")
+            sys.stderr.flush()
+
+    return report
+
+
+@contextmanager
+def _bar() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        BarColumn(bar_width=24),
+        # No markup: a note may contain brackets.
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    # Only the current stage is shown.
+    tasks: dict[str, TaskID] = {}
+
+    def report(progress: Progress) -> None:
+        if progress.stage not in tasks:
+            for number in tasks.values():
+                bar.remove_task(number)
+            tasks.clear()
+            tasks[progress.stage] = bar.add_task("", total=None)
+        bar.update(
+            tasks[progress.stage],
+            description=str(progress),
+            completed=progress.done,
+            total=progress.total or None,
+        )
+
+    with bar:
+        yield report

@@ -1,4 +1,4 @@
-"""Commands about what is in a collection: add, sync, remove, problems; and check, without one."""
+"""The commands add, sync, remove, problems, and check (which needs no collection)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ from likewise.cli.options import (
     stoppable,
     workers_of,
 )
-from likewise.cli.output import echo_json, plural, print_line, printable, span
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, plural, print_line, printable, progress_bar, span
 
 if TYPE_CHECKING:
     from likewise.collection.collection import Collection
@@ -79,7 +78,7 @@ def add(
     if workers is None and scheduler is None:
         _prestart_workers(collection, paths)
     with stoppable(_GOES_ON), _open_or_create(collection, paths) as col:
-        # Imported objects stay: no need to look for garbage among them.
+        # Imported objects stay alive: exclude them from garbage collection.
         gc.freeze()
         with workers_of(workers, scheduler, path_map) as who, progress_bar() as report:
             result = col.add(*paths, metadata=metadata or None, workers=who, report=report)
@@ -173,7 +172,7 @@ def problems(collection: Where = DEFAULT, json_: Json = False) -> None:
 
 
 def _spell_problem(reason: str) -> str:
-    """The reason as people read it; what may pass is told as such."""
+    """Return the reason of a problem as text; a temporary one is marked."""
     from likewise.catalog.store import TRANSIENT
 
     if reason.startswith(TRANSIENT):
@@ -222,9 +221,9 @@ _MEANWHILE = ("likewise.ingest.describe", "likewise.vision.deep.network:network"
 
 
 def _prestart_workers(named: Path | None, wanted: list[Path]) -> None:
-    """Workers for a new collection, before this process has imported half of what it needs.
+    """Start workers for a new collection early, while this process still imports.
 
-    A collection that is there may know all these pictures already, and a few need no second worker.
+    Not for an existing collection, which may have all these pictures, nor for a few pictures.
     """
     place = find_for_adding(wanted) if named is None else absolute(named)
     files = (name for one in wanted for _, _, names in os.walk(one) for name in names)
@@ -237,7 +236,7 @@ def _prestart_workers(named: Path | None, wanted: list[Path]) -> None:
 
 
 def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
-    """The collection, created if there is none: the one rule is in ``finding.py``."""
+    """Open the collection for these pictures (``finding.py``); create it if there is none."""
     from likewise.ingest.add import check_reachable
 
     # A mistyped folder must not leave an empty collection behind.
@@ -255,20 +254,20 @@ def _open_or_create(named: Path | None, wanted: list[Path]) -> Collection:
 
 
 def open_or_create(place: Path) -> tuple[Collection, bool]:
-    """The collection of a folder, and whether it was created: there was none."""
+    """Return the collection at a path, and whether it was created now."""
     from likewise.catalog.locations import is_collection
     from likewise.collection.collection import Collection
     from likewise.errors import CollectionExists
 
     if not is_collection(place):
-        # Another command may be creating it at this moment: the first one does.
+        # Another command may be creating it right now: use that one.
         with suppress(CollectionExists):
             return Collection.create(place), True
     return Collection.open(place), False
 
 
 def offer_deep(col: Collection) -> None:
-    """Say what is missed, where a new collection is made without the network."""
+    """Print what a new collection lacks without the network."""
     if "deep" not in col.spaces:
         from likewise.vision.deep.network import offer
 
@@ -312,7 +311,7 @@ def _print(col: Collection, result: AddResult, json_: bool) -> None:
 
 
 def choose_pictures(col: Collection, text: str) -> list[int]:
-    """The ids a person means: one picture, or all below a folder."""
+    """Return the ids that an argument means: one picture, or all below a folder."""
     one = picture(text)
     folder = absolute(text)
     if isinstance(one, str):
@@ -323,11 +322,11 @@ def choose_pictures(col: Collection, text: str) -> list[int]:
 
 
 def _files(paths: list[Path]) -> list[Path]:
-    """Files as given; of folders all files below, hidden ones left out."""
+    """Yield the given files, and all files below given folders except hidden ones."""
     found: list[Path] = []
 
     def skip_unreadable(error: OSError) -> None:
-        # A folder that may not be entered is listed too: its reason is its own.
+        # A folder without permission is yielded too, so that its reason is reported.
         found.append(Path(error.filename))
 
     for path in paths:

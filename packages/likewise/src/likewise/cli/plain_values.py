@@ -23,7 +23,7 @@ def read_plain_values() -> None:
 
 
 class _Builder:
-    """Stands in for typer's builder of readers."""
+    """Replaces typer's builder of readers."""
 
     def __init__(self, usual: Any) -> None:
         self.usual = usual

@@ -1,4 +1,4 @@
-"""Commands about profiles: learned similarities, side by side, each with its history."""
+"""Commands about profiles: learned similarities, each with its history."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _record(name: str, one: Any, in_use: str) -> dict[str, Any]:
 
 
 def _accuracy(one: dict[str, Any]) -> tuple[str, str]:
-    """With and without learning; nothing while it would mean nothing."""
+    """Format the accuracy with and without learning; empty before there is enough data."""
     if one["interval"] is None:
         return f"after {one['needed']} more", ""
     low, high = one["interval"]

@@ -1,17 +1,19 @@
-"""Commands that look for pictures: search and duplicates."""
+"""The commands ``search`` and ``duplicates``."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from likewise.catalog.filters import absolute
-from likewise.cli.answers import Answer, PageQuery
 from likewise.cli.feedback_output import report_behind, report_unavailable
 from likewise.cli.maintenance import default_of
 from likewise.cli.options import (
@@ -27,18 +29,42 @@ from likewise.cli.options import (
     value_of,
 )
 from likewise.cli.output import day, echo_json, echo_table, plural, print_line, printable
-from likewise.cli.typed import picture_or_text, print_typed
 from likewise.errors import ImageError, LikewiseError, UnknownPicture
 
 if TYPE_CHECKING:
+    from likewise.catalog.store import ImageRow
     from likewise.collection.collection import Collection
-    from likewise.search.explain import Explainer, HeatMap
+    from likewise.search.explain import Explainer, Explanation, HeatMap
     from likewise.search.rank import Hit, Hits
 
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}")
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d)?)?)?)?")
 _TOP_WORDS = 10
 _NAMED = 12
 """Folders that a message names."""
+
+
+@dataclass(frozen=True)
+class PageQuery:
+    """What the page of a search says about its query."""
+
+    path: str
+    by: str
+    pictures: int
+    collection: str
+    region: tuple[float, float, float, float] | None
+    where: Mapping[str, Any]
+    frame: tuple[int, int]
+    """Width and height of the query; places and region are in its pixels."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A hit with its row of the catalog, and its explanation if one was asked for."""
+
+    hit: Hit
+    row: ImageRow
+    why: Explanation | None = None
 
 
 def search(
@@ -110,7 +136,7 @@ def search(
             raise Usage("--colour goes alone or with --where")
         _search_colours(collection, colour, k, wanted, json_=json_)
         return
-    one, words = picture_or_text(query, text)
+    one, words = _picture_or_text(query, text)
     if also:
         _search_together(collection, one, also, words, k, by, wanted, above, json_=json_)
         return
@@ -126,7 +152,7 @@ def search(
                 without=without or (), weight=weight,
             )  # fmt: skip
             used = default_of(col) if by == "default" else by
-            print_typed(col, found, {"query": one, "text": words, "by": used}, json_=json_)
+            _print_typed(col, found, {"query": one, "text": words, "by": used}, json_=json_)
             return
         assert one is not None
         if isinstance(one, int):
@@ -162,7 +188,7 @@ def _search_together(
     *,
     json_: bool,
 ) -> None:
-    """What is like several pictures together."""
+    """Search for pictures similar to several pictures together."""
     if first is None or words is not None:
         raise Usage("--also goes with a picture; words go with one picture only")
     asked = [first, *map(picture, also)]
@@ -251,7 +277,7 @@ _SHORT = {"favourite": "favourite=true", "hidden": "hidden=true"}
 
 
 def _conditions(given: list[str] | None) -> dict[str, Any]:
-    """The ``where`` of a search, with dates checked."""
+    """Read the ``--where`` options and check their dates."""
     found: dict[str, Any] = {}
     given = [_SHORT.get(text, text.replace("stars>=", "stars=", 1)) for text in given or []]
     tags = [text for text in given or [] if text.startswith("tag=")]
@@ -270,7 +296,7 @@ def _conditions(given: list[str] | None) -> dict[str, Any]:
 
 
 def _check_id(col: Collection, number: int) -> None:
-    """Refuse an id that no picture has; a year is an id too, and meant as a word."""
+    """Refuse an unknown id; a year such as 2019 is probably meant as a word."""
     try:
         col.id_of(number)
     except UnknownPicture as error:
@@ -280,7 +306,7 @@ def _check_id(col: Collection, number: int) -> None:
 
 
 def _check_known(col: Collection, wanted: dict[str, Any]) -> None:
-    """Refuse tags and folders that no picture has: they are mistyped."""
+    """Refuse tags and folders that no picture has: they are probably mistyped."""
     if "tag" in wanted:
         col.tags.check_known(wanted["tag"])
     folder = wanted.get("folder")
@@ -295,7 +321,7 @@ def _check_known(col: Collection, wanted: dict[str, Any]) -> None:
 
 
 def _tag(text: str) -> str:
-    """A tag as people write it; in double quotes where it would be read as something else."""
+    """Return a tag as text; ``value_of`` may have read it as a number or a truth value."""
     plain = value_of(text) if text.startswith('"') else text
     if not isinstance(plain, str) or not plain.strip():
         raise Usage(f"--where tag={text}: a tag expected")
@@ -314,7 +340,7 @@ def _describe_query(
     if by == "default":
         by = default_of(col)
     if isinstance(query, int):
-        # The file itself may be gone; what is needed of it is in the catalog.
+        # The file may be deleted; the catalog has all that is needed.
         row = col.image(query)
         path, frame = row.path, (row.width, row.height)
     else:
@@ -338,7 +364,7 @@ def _answers(col: Collection, hits: list[Hit], explainer: Explainer | None) -> l
         if hit.id not in rows:
             continue  # removed since it was found
         why = None
-        # One picture that has gone since must not cost the explanation of the others.
+        # A file deleted since must not prevent the explanation of the others.
         with suppress(ImageError):
             if explainer is not None:
                 why = explainer.explain(hit.id, _TOP_WORDS)
@@ -421,7 +447,7 @@ def _print(answers: list[Answer], asked: PageQuery) -> None:
 
 
 def _alike_where(answer: Answer) -> str:
-    """A heat map in words, where nothing can be drawn: the parts that speak most for it."""
+    """Describe a heat map in words: the parts of the picture that match best."""
     from likewise.cli.search_page import areas_in_words
 
     why = answer.why
@@ -439,3 +465,79 @@ def _shared_words(answer: Answer) -> str:
         for word in why.words[:3]
     ]
     return f"{why.n_shared}: " + ", ".join(most)
+
+
+def _picture_or_text(query: str | None, text: str | None) -> tuple[int | str | None, str | None]:
+    """Return the picture (an id or a file) and the words of a query; one of them may be None.
+
+    Words are what is no file and no id and does not look like a file name.  ``--text`` always
+    means words.
+    """
+    if query is None:
+        if text is None:
+            raise Usage("nothing to search for; give a picture, the id of one, or words")
+        return None, text
+    if text is not None or not _is_text(query):
+        return picture(query), text
+    return None, query
+
+
+def _is_text(query: str) -> bool:
+    if isinstance(picture(query), int):
+        return False
+    try:
+        # A word may also be the name of a folder; only a file can be a query.
+        if not query.strip() or Path(query).expanduser().is_file():
+            return not query.strip()
+    except (OSError, ValueError, RuntimeError):
+        return True  # not a possible file name
+    # A mistyped path must not become a search for something else.
+    separated = os.sep in query or (os.altsep is not None and os.altsep in query)
+    named = _SUFFIX.fullmatch(Path(query).suffix) is not None and " " not in query.strip()
+    return not (separated or named or query.startswith("~"))
+
+
+def _print_typed(col: Collection, hits: Hits, asked: dict[str, Any], *, json_: bool) -> None:
+    """Print the results of a search for words, each with its reasons."""
+    rows = col.pictures.rows(hit.id for hit in hits)
+    if json_:
+        echo_json(
+            {
+                **asked,
+                "hint": hits.hint,
+                "behind": hits.behind,
+                "away": hits.away,
+                "hits": [
+                    {
+                        "id": hit.id, "path": hit.path, "score": hit.score,
+                        "format": rows[hit.id].format, "width": rows[hit.id].width,
+                        "height": rows[hit.id].height, "date": rows[hit.id].date,
+                        "date_source": rows[hit.id].date_source,
+                        "reasons": [
+                            {"key": reason.key, "text": str(reason)} for reason in hit.reasons
+                        ],
+                    }
+                    for hit in hits
+                    if hit.id in rows
+                ],
+            }
+        )  # fmt: skip
+        return
+    if not hits:
+        print_line("No hits." if len(col) else "The collection is empty.")
+    else:
+        echo_table(
+            ("score", "id", "date", "path", "why"),
+            [
+                (f"{hit.score:.4f}", hit.id,
+                 day(rows[hit.id].date, rows[hit.id].date_source), printable(hit.path),
+                 printable("; ".join(map(str, hit.reasons))))
+                for hit in hits
+                if hit.id in rows
+            ],
+            right="rr",
+        )  # fmt: skip
+    report_behind(hits.behind)
+    report_unavailable(hits.away)
+    if hits.hint:
+        print_line(f"Note: {hits.hint}", err=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.cli.answers import Answer, PageQuery
 from likewise.cli.output import day, plural, size
 from likewise.cli.pages import Thumbnail, render, thumbnail
 
 if TYPE_CHECKING:
+    from likewise.cli.search import Answer, PageQuery
     from likewise.search.explain import HeatMap
 
 _SIDE = 420
@@ -21,7 +21,7 @@ _GAP = 12.0
 _PLACES = 8
 """Places drawn of one word in one picture: a word of a texture may have a hundred."""
 
-# Colours that can be told apart by most eyes and on most pictures (Okabe and Ito, brightened).
+# Colours that are distinct for most people and on most pictures (Okabe and Ito, brightened).
 _COLOURS = (
     "#ffb000", "#56b4e9", "#2ee6a6", "#f0e442", "#ff6d3a", "#ff8ad1", "#8f9bff", "#c6ff6b",
     "#ff5470", "#5ef2ff",
@@ -32,7 +32,7 @@ _DARKEST = 0.74
 def search_page(asked: PageQuery, answers: Sequence[Answer]) -> str:
     """Return the page as one string."""
     query = thumbnail(asked.path, _SIDE)
-    # Names of files and folders, not paths: a page is made to be shown to other people.
+    # Names of files and folders, not paths: pages are made to be shared.
     facts = [
         ("Searched", f"{plural(asked.pictures, 'picture')} in {Path(asked.collection).name}"),
         ("Ranked by", asked.by),

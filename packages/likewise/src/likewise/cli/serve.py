@@ -1,4 +1,4 @@
-"""Commands that open the page: open, serve."""
+"""The commands ``open`` and ``serve``, which start a server."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ from likewise.cli.finding import (
     remember_opened,
 )
 from likewise.cli.options import DEFAULT, Json, Where, report_found
-from likewise.cli.output import echo_json, plural, print_line
+from likewise.cli.output import echo_json, plural, print_line, progress_bar
 from likewise.cli.pictures import offer_deep, open_or_create
-from likewise.cli.progress import progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def open_(
 
 
 class _TakingIn:
-    """The job a server begins with: a folder's pictures, told in the terminal too."""
+    """The first job of a server: add a folder's pictures and report it in the terminal too."""
 
     def __init__(self, folder: Path, root: Path, json_: bool) -> None:
         self.folder, self.root, self.json = folder, root, json_
@@ -129,17 +128,17 @@ class _TakingIn:
         return result
 
     def stopping(self) -> None:
-        """Said when the server begins to end: later there may be no time for it."""
+        """Print that the server stops; done first, since there may be no time later."""
         if not self.ended:
             print_line("adding was not finished; run the same command again to continue", err=True)
 
 
 def _usual_port(root: Path) -> int:
-    """The same port for a collection every time, so that bookmarks and caches last; 0 if taken."""
+    """Return the same port for a collection every time, so that bookmarks last; 0 if taken."""
     mark = hashlib.blake2b(str(root).encode(), digest_size=4).digest()
     number = 20_000 + int.from_bytes(mark, "big") % 20_000
     with socket.socket() as probe:
-        # As the server itself: a port that was left a moment ago is free.
+        # As the server does: a port that was closed a moment ago is free.
         if os.name != "nt":
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -205,7 +204,7 @@ def _serve(
         if browser:
             import webbrowser
 
-            # Others on this machine can read its arguments: a ticket that is good for us alone.
+            # Other users can read the browser's arguments: this ticket works only for us.
             webbrowser.open(address.browser_url or address.url)
 
     def ending() -> None:
@@ -228,7 +227,7 @@ def _serve(
 
 
 def _promise(address: Address) -> str:
-    """What the printed address is good for, and nothing that is not so."""
+    """Describe who can use the printed address."""
     if address.key is None:
         return "There is no key: everyone on this machine may open it."
     stays = "also after a restart" if address.lasting else "until the server ends"
@@ -237,7 +236,7 @@ def _promise(address: Address) -> str:
 
 
 def _end_for_sure() -> None:
-    """Whatever still computes when a server ends has had its time: what counts is on disk."""
+    """End the process even if threads still compute: all data is on disk."""
     last = threading.Timer(_PATIENCE, os._exit, (0,))
     last.daemon = True
     last.start()

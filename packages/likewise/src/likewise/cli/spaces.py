@@ -26,8 +26,7 @@ from likewise.cli.options import (
     value_of,
     workers_of,
 )
-from likewise.cli.output import echo_json, echo_table, plural, print_line
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, progress_bar
 from likewise.errors import InvalidInput
 
 space = typer.Typer(no_args_is_help=True, help="Kinds of vectors every picture has.")
@@ -37,14 +36,14 @@ Name = Annotated[str, typer.Argument(help="Name of the space.")]
 
 
 class Pool(enum.StrEnum):
-    """What becomes of a sequence of tokens."""
+    """How ``--onnx`` reduces a sequence of tokens to one vector."""
 
     mean = "mean"
     first = "first"
 
 
 class Kind(enum.StrEnum):
-    """How a network's numbers are kept."""
+    """How the output of a network is stored."""
 
     dense = "dense"
     sparse = "sparse"
@@ -276,7 +275,7 @@ def use(
 
 
 def _clip_feature(feature: str | None, network: dict[str, Any], fit: str | None) -> str:
-    """``--clip`` says all there is to say about a network but its licence."""
+    """Read the feature from ``--clip``, which leaves open only the licence."""
     given = [key for key, value in network.items() if value is not None and key != "licence"]
     if feature not in (None, "clip") or given or fit is not None:
         raise Usage("--clip FOLDER has it all; give no --feature, --onnx, --fit or --size")
@@ -284,7 +283,7 @@ def _clip_feature(feature: str | None, network: dict[str, Any], fit: str | None)
 
 
 def _feature(name: str, feature: str | None, network: dict[str, Any], fit: str | None) -> str:
-    """What a space is made of: said, meant by --onnx or --fit, or meant by its name."""
+    """Return the feature of a space: given, implied by --onnx or --fit, or by its name."""
     from likewise.spaces.registry import kind_names
 
     if fit is not None:
@@ -314,7 +313,7 @@ def _feature(name: str, feature: str | None, network: dict[str, Any], fit: str |
 
 
 def _channels(text: str | None, option: str) -> float | list[float] | None:
-    """A number, or one for each of three channels."""
+    """Read one number, or one for each of three channels."""
     if text is None:
         return None
     try:
@@ -342,7 +341,7 @@ def _ids(lines: list[str], path: Path) -> list[int]:
 
 
 def _check_header(path: Path) -> None:
-    """Refuse a header that promises more than the file holds: NumPy would ask for the memory."""
+    """Refuse a header larger than the file: NumPy would allocate the memory."""
     from numpy.lib import format as npy
 
     with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Commands about the tags of pictures: tag (suggest, set, remove, all at once), accept, reject."""
+"""The commands tag (suggest, set, remove), accept and reject."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from likewise.cli.options import (
     stoppable,
     workers_of,
 )
-from likewise.cli.output import echo_json, plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, plural, print_line, printable, progress_bar
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def tag(
     if not all_ and scheduler is not None:
         raise Usage("--scheduler goes with --all")
     if all_:
-        wish = _Wish(_ABOVE if above is None else above, k, also_tagged, dry_run)
+        wish = _AllOptions(_ABOVE if above is None else above, k, also_tagged, dry_run)
         _all(collection, wish, scheduler, json_)
         return
     assert image is not None
@@ -94,7 +93,7 @@ def accept(image: Image, tags: Names, collection: Where = DEFAULT, json_: Json =
     """Accept suggested tags: from now on they count like your own, for suggestions too."""
     with open_collection(collection, image) as col:
         one = col.id_of(picture(image))
-        # One command, one line of the log: one undo takes all of it back.
+        # One command makes one line of the log, so one undo reverts all of it.
         _print(col, one, col.tags.change([one], tags, source="accepted"), json_)
 
 
@@ -155,7 +154,7 @@ def _own(col: Collection, one: int | str) -> list[str]:
 
 
 def line(suggestion: Suggestion) -> str:
-    """A suggestion for people: how sure, which tag, because of which pictures."""
+    """Format a suggestion: confidence, tag, and the pictures behind it."""
     behind = ", ".join(
         f"{printable(os.path.basename(b.path))} ({b.weight:.2f})"
         for b in suggestion.because[:_BEHIND]
@@ -164,7 +163,7 @@ def line(suggestion: Suggestion) -> str:
 
 
 def record(suggestion: Suggestion) -> dict[str, Any]:
-    """A suggestion for programs."""
+    """Return a suggestion as a JSON record."""
     return {
         "tag": suggestion.tag, "confidence": suggestion.confidence, "score": suggestion.score,
         "calibrated": suggestion.calibrated,
@@ -172,8 +171,8 @@ def record(suggestion: Suggestion) -> dict[str, Any]:
     }  # fmt: skip
 
 
-class _Wish(NamedTuple):
-    """What a run over all pictures shall do."""
+class _AllOptions(NamedTuple):
+    """Options of ``tag --all``."""
 
     above: float
     k: int
@@ -181,7 +180,7 @@ class _Wish(NamedTuple):
     dry_run: bool
 
 
-def _all(collection: Path | None, wish: _Wish, scheduler: str | None, json_: bool) -> None:
+def _all(collection: Path | None, wish: _AllOptions, scheduler: str | None, json_: bool) -> None:
     if not 0 < wish.above <= 1:
         raise Usage(f"--above {wish.above}: a confidence between 0 and 1 expected")
     with stoppable(_GOES_ON), open_collection(collection) as col:

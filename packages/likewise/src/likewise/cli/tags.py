@@ -18,8 +18,7 @@ from likewise.cli.options import (
     refuse_early_options,
     stoppable,
 )
-from likewise.cli.output import echo_json, echo_table, plural, print_line, printable
-from likewise.cli.progress import progress_bar
+from likewise.cli.output import echo_json, echo_table, plural, print_line, printable, progress_bar
 
 _LISTED = 20
 
