@@ -25,7 +25,7 @@ from likewise.catalog.sqlite_catalog import connect
 from likewise.errors import CollectionError
 from likewise.images import jpegs
 from likewise.ingest import pool, worker_process
-from likewise.server import routes_viewer, run, running
+from likewise.server import routes_pictures, run, sessions
 from likewise_methods import durable_files as _durable
 from likewise_methods.durable_files import sync_file, write_whole
 
@@ -225,16 +225,16 @@ def test_a_server_leaves_word_on_windows(
     def never(*_: object) -> None:
         raise PermissionError(errno.EACCES, "used by another process")
 
-    this = running.describe("127.0.0.1", 8700, ())
-    monkeypatch.setattr(running, "try_lock", windows_jobs.try_lock)
-    monkeypatch.setattr(running, "os", Elsewhere(os, name="nt", replace=never))
-    with running.announce(tmp_path, this) as held:
+    this = sessions.this_server("127.0.0.1", 8700, ())
+    monkeypatch.setattr(sessions, "try_lock", windows_jobs.try_lock)
+    monkeypatch.setattr(sessions, "os", Elsewhere(os, name="nt", replace=never))
+    with sessions.announce(tmp_path, this) as held:
         assert held
-        assert running.running_servers(tmp_path) == [this]
-        (file,) = (tmp_path / running.FOLDER).iterdir()
+        assert sessions.running_servers(tmp_path) == [this]
+        (file,) = (tmp_path / sessions.FOLDER).iterdir()
         assert json.loads(file.read_bytes())["port"] == 8700
-    assert list((tmp_path / running.FOLDER).iterdir()) == []
-    assert running.running_servers(tmp_path) == []
+    assert list((tmp_path / sessions.FOLDER).iterdir()) == []
+    assert sessions.running_servers(tmp_path) == []
 
 
 def test_what_is_mapped_on_windows_stays_until_the_next_job(
@@ -296,5 +296,5 @@ def test_each_system_has_its_file_manager(monkeypatch: pytest.MonkeyPatch) -> No
         "win32": [os.path.join("W:", "explorer.exe")],
     }.items():
         with monkeypatch.context() as patch:
-            patch.setattr(routes_viewer, "sys", Elsewhere(sys, platform=name))
-            assert routes_viewer._opener() == expected
+            patch.setattr(routes_pictures, "sys", Elsewhere(sys, platform=name))
+            assert routes_pictures._opener() == expected

@@ -13,7 +13,7 @@ import httpx
 from typer.testing import CliRunner
 
 from likewise.cli.app import _app_for
-from likewise.server.running import announce, describe
+from likewise.server.sessions import announce, this_server
 from tests.cluster.postgres.server import Server
 from tests.product.collection.loop_cases import N, copied
 from tests.product.server.conftest import Process
@@ -93,7 +93,7 @@ def client(of: Process) -> httpx.Client:
 def test_a_running_server_keeps_its_catalog(server: Server, tmp_path: Path) -> None:
     """It would go on answering from the file that it has open."""
     root = copied(tmp_path)
-    with announce(root, describe("127.0.0.1", 8700, ())):
+    with announce(root, this_server("127.0.0.1", 8700, ())):
         done = CliRunner().invoke(
             _app_for(["move"]), ["move", "--to", server.address(), "-C", str(root)]
         )

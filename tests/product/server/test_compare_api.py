@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from likewise.server import guests
+from likewise.server import roles
 from likewise.server.access import GUESTS, Access, allowed_hosts, cookie_name
 from likewise.server.app import make_app
 from tests.product.server.conftest import HOST, SESSIONS, Client, check_error, client_of
@@ -44,7 +44,7 @@ def test_answers_are_counted_and_taken_back(client: Client) -> None:
     undone = client.post_json("/api/compare/undo", {"number": numbers[1]})
     assert undone["progress"]["all"] == 2
     message = client.refused("/api/compare/undo", {"number": numbers[1]}, 409, "refused")
-    assert "no answer of yours" in message
+    assert "not one of your answers" in message
 
 
 def test_an_answer_names_three_pictures(client: Client) -> None:
@@ -118,13 +118,13 @@ def test_a_link_is_no_key_to_the_collection(
     for one in listed:
         check_error(guest.get(one["thumbnail"]), 404, "unknown_picture")
     asked = guest.get_json("/api/compare/questions?n=50")["questions"]
-    assert len(asked) <= guests.QUESTIONS
+    assert len(asked) <= roles.GUEST_QUESTIONS
     left = asked[0]["left"]
     assert guest.get(left["thumbnail"]).status_code == 200
     check_error(guest.get(f"/api/pictures/{left['id']}/image"), 403, "guest")
     seen = {one[side]["id"] for one in asked for side in ("anchor", "left", "right")}
-    monkeypatch.setattr(guests, "AT_FIRST", len(seen))
-    monkeypatch.setattr(guests, "EACH_ANSWER", 0)
+    monkeypatch.setattr(roles, "GUEST_PICTURES", len(seen))
+    monkeypatch.setattr(roles, "PICTURES_PER_ANSWER", 0)
     for seed in range(200):
         answer = guest.get(f"/api/compare/questions?n=8&seed={seed}")
         if answer.status_code != 200:
@@ -237,7 +237,7 @@ def test_a_new_guest_of_the_same_name_takes_back_nothing_of_the_former(
         root, cookie=f"{GUESTS}{cookie_name(HOST)}={token}", origin=f"http://{HOST}"
     ) as other:
         message = other.refused("/api/compare/undo", {"number": number}, 409, "refused")
-        assert "no answer of yours" in message
+        assert "not one of your answers" in message
         (own,) = answered(other, 1)
         assert other.post_json("/api/compare/undo", {"number": own})["number"] == own
     assert client.post_json("/api/compare/undo", {"number": number})["number"] == number

@@ -12,9 +12,8 @@ from starlette.routing import BaseRoute
 from likewise.collection.collection import Collection
 from likewise.collection.keys import JUDGE, LOOK, MANAGE, ROLES
 from likewise.server.access import Access, Guard, allowed_hosts
-from likewise.server.callers import CALLER
 from likewise.server.replies import send_json
-from likewise.server.roles import LEAST, least_role
+from likewise.server.roles import CALLER, LEAST, least_role
 from tests import trials
 from tests.product.server.conftest import HOST, KEY, Client, check_error
 from tests.product.server.test_access import Asked

@@ -15,13 +15,23 @@ import httpx
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.server import entrance, sessions
+from likewise.server import replies, sessions
 from likewise.server.access import OPEN_PARTS, Access, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.routes_page import PAGE
 from likewise.server.run import own_addresses
-from likewise.server.running import FOLDER, announce, base_url, describe, running_servers
-from likewise.server.sessions import FILE, LASTS, RENEWED_AFTER, TICKET_LASTS, Sessions
+from likewise.server.sessions import (
+    FILE,
+    FOLDER,
+    LASTS,
+    RENEWED_AFTER,
+    TICKET_LASTS,
+    Sessions,
+    announce,
+    base_url,
+    running_servers,
+    this_server,
+)
 from tests.product.cli.process import Likewise
 from tests.product.server.conftest import HOST, KEY, Client, Process, check_error
 
@@ -183,7 +193,7 @@ def test_without_a_place_for_it_sessions_end_with_the_server(
     assert made.age(made.issue()) is not None
     access = Access(frozenset({HOST}), KEY, sessions=made)
     assert "Max-Age" not in access.session_cookie()
-    page = entrance.not_let_in(root, lasting=made.lasting).decode()
+    page = replies.not_let_in(root, lasting=made.lasting).decode()
     assert "likewise admin link" not in page
     assert "start it again" in page
 
@@ -205,7 +215,7 @@ def test_who_is_not_let_in_reads_what_to_do(root: Path) -> None:
             assert browser.get(part).status_code == 200
             assert browser.post(part, headers={"origin": OWN}).status_code == 401
         for other in sorted(PAGE.iterdir()):
-            if other.name not in entrance.PARTS:
+            if other.name not in replies.PARTS:
                 assert browser.get(f"/page/{other.name}").status_code == 401
         # Programs read JSON as before.
         check_error(browser.get("/", headers={"accept": "*/*"}), 401, "not_let_in")
@@ -220,7 +230,7 @@ def test_who_is_not_let_in_reads_what_to_do(root: Path) -> None:
 
 
 def test_a_hostile_name_of_a_folder_stays_text() -> None:
-    page = entrance.not_let_in(Path("/a b/<script>'x'\udcff.lw")).decode()
+    page = replies.not_let_in(Path("/a b/<script>'x'\udcff.lw")).decode()
     assert "<script>'" not in page
     assert "&lt;script&gt;" in page
 
@@ -229,7 +239,7 @@ def test_a_hostile_name_of_a_folder_stays_text() -> None:
 
 
 def test_a_server_leaves_word_and_what_is_left_over_is_swept(root: Path) -> None:
-    first, second = describe("127.0.0.1", 8700, ()), describe("0.0.0.0", 8701, ("a.lan",))
+    first, second = this_server("127.0.0.1", 8700, ()), this_server("0.0.0.0", 8701, ("a.lan",))
     assert running_servers(root) == []
     with announce(root, first) as said, announce(root, second):
         assert said
@@ -317,7 +327,7 @@ def test_link_lets_in_after_a_restart_and_revoke_ends_it(start: Start, root: Pat
 
 def test_link_draws_a_code_where_the_server_listens_for_others(root: Path) -> None:
     shell = Likewise(root.parent)
-    with announce(root, describe("0.0.0.0", 8700, ("photos.lan",))):
+    with announce(root, this_server("0.0.0.0", 8700, ("photos.lan",))):
         said = shell("link", "-C", root)
     assert said.returncode == 0, said.stderr
     assert "http://127.0.0.1:8700/?token=" in said.stdout

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from likewise.collection.collection import Collection
-from likewise.server import routes_viewer
+from likewise.server import routes_pictures
 from tests.product.server.conftest import Client, check_error, client_of, photograph
 
 
@@ -92,15 +92,15 @@ def test_only_this_machine_opens_folders(
     owner: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[tuple[list[str], Path]] = []
-    monkeypatch.setattr(routes_viewer, "_opener", lambda: ["/usr/bin/files"])
+    monkeypatch.setattr(routes_pictures, "_opener", lambda: ["/usr/bin/files"])
     monkeypatch.setattr(
-        routes_viewer, "show_in_folder", lambda command, path: opened.append((command, path))
+        routes_pictures, "show_in_folder", lambda command, path: opened.append((command, path))
     )
     place = f"/api/pictures/{picture(owner, 'one.jpg')}/reveal"
     # The test client is "testclient", no address of this machine.
     check_error(owner.post(place), 409, "refused")
     here = ("testclient", "127.0.0.1")
-    monkeypatch.setattr(routes_viewer, "_is_loopback", lambda host: host in here)
+    monkeypatch.setattr(routes_pictures, "_is_loopback", lambda host: host in here)
     passed_on = owner.post(place, headers={"x-forwarded-for": "192.0.2.1"})
     check_error(passed_on, 409, "refused")
     assert opened == []
@@ -115,6 +115,6 @@ def test_the_file_manager_gets_a_path_and_no_shell(tmp_path: Path) -> None:
     program.chmod(0o755)
     inside = tmp_path / "a; touch owned" / "p.jpg"
     inside.parent.mkdir()
-    routes_viewer.show_in_folder([str(program)], inside).wait()
+    routes_pictures.show_in_folder([str(program)], inside).wait()
     assert (tmp_path / "files.said").read_text() == f"1|{inside.parent}"
     assert not (tmp_path / "owned").exists()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from likewise.collection.collection import Collection
-from likewise.server import access, peers
+from likewise.server import access, connections
 from likewise.server.access import Access, allowed_hosts
-from likewise.server.peers import user_of
+from likewise.server.connections import user_of
 from tests.product.private import store_of
 from tests.product.server.conftest import HOST, KEY, check_error, client_of
 
@@ -55,7 +55,7 @@ def test_another_users_connection_is_known_as_such() -> None:
         served, there = listener.accept()
         try:
             assert user_of(there, served.getsockname()) == NOBODY
-            assert peers.asks_another_user(there, served.getsockname())
+            assert connections.asks_another_user(there, served.getsockname())
         finally:
             served.close()
             process.wait(30)

@@ -172,7 +172,7 @@ def move(
     ~/.pgpass.
     """
     from likewise.collection.collection import Collection
-    from likewise.server.running import running_servers
+    from likewise.server.sessions import running_servers
 
     found = find_collection(collection)
     if not is_collection(found.path):

@@ -130,8 +130,7 @@ def link(
     If the server listens on the network (--host), also print an address for other machines,
     with a QR code for a phone.
     """
-    from likewise.server.running import running_servers
-    from likewise.server.sessions import TICKET_LASTS, Sessions
+    from likewise.server.sessions import TICKET_LASTS, Sessions, running_servers
 
     found = find_collection(collection)
     if not is_collection(found.path):

@@ -3,7 +3,7 @@
 One layer around the whole application, so that a route cannot forget it.  A *ticket* in a printed
 address lets a browser in once; what it gets is the cookie of a *session* (``sessions.py``), which
 lasts.  Programs send the *key* as a bearer token.  Other people have *named keys*, each with a role
-(``roles.py`` says what each role may do), and sign in with them at the entrance.  Nothing else
+(``roles.py`` says what each role may do), and sign in with them.  Nothing else
 opens a route, and nothing but the entrance sets a cookie.  A *guest* has a token of their own
 instead, which opens :data:`FOR_GUESTS` and nothing more.
 """
@@ -24,11 +24,10 @@ from urllib.parse import parse_qsl, quote, urlencode
 from likewise.catalog.key_table import Actor, acting
 from likewise.collection.keys import PREFIX, AccessKey, Keys
 from likewise.errors import CatalogAway, CollectionBusy
-from likewise.server import entrance
-from likewise.server.callers import CALLER, MAY, OWNER, Caller
-from likewise.server.peers import asks_another_user
+from likewise.server import replies
+from likewise.server.connections import asks_another_user
 from likewise.server.replies import plain_error, send_html, send_json, send_redirect, send_text
-from likewise.server.roles import least_role
+from likewise.server.roles import CALLER, MAY, OWNER, Caller, least_role
 from likewise.server.sessions import LASTS, RENEWED_AFTER, Session, Sessions
 
 GUESTS = "guest-"
@@ -42,7 +41,7 @@ SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 MAX_SIGN_IN = 4096
 OPEN_PATHS = frozenset({"/favicon.ico"})
 """What a browser asks for on its own account, before and without a cookie: an empty answer."""
-OPEN_PARTS = frozenset(f"/page/{name}" for name in entrance.PARTS)
+OPEN_PARTS = frozenset(f"/page/{name}" for name in replies.PARTS)
 """Parts of the page that need no sign-in: the same in every installation."""
 
 FOR_GUESTS = re.compile(
@@ -225,7 +224,7 @@ class Guard:
         refused = self._reason_to_refuse(scope, headers)
         if refused is not None:
             if refused[0] == 421 and _is_person(headers):
-                await send_html(send, 421, entrance.wrong_name(headers.get("host", "")))
+                await send_html(send, 421, replies.wrong_name(headers.get("host", "")))
             else:
                 await send_json(send, refused[0], plain_error(refused[1], refused[2]))
             return
@@ -389,7 +388,7 @@ class Guard:
     async def _send_away(self, send: Send, headers: dict[str, str], message: str) -> None:
         """No entrance: a page for a person at a browser, JSON for everybody else."""
         if _is_person(headers):
-            page = entrance.not_let_in(
+            page = replies.not_let_in(
                 self._access.collection,
                 used=message == _USED,
                 key_in_address=message == _KEY_IN_ADDRESS,

@@ -38,23 +38,19 @@ from likewise.errors import (
     UnreadableImage,
 )
 from likewise.server import (
-    routes_actions,
     routes_collection,
     routes_compare,
-    routes_keys,
     routes_learning,
     routes_library,
     routes_map,
-    routes_models,
     routes_page,
     routes_pictures,
     routes_tags,
-    routes_viewer,
 )
 from likewise.server.access import Access, App, Guard
 from likewise.server.jobs import Events, Work
-from likewise.server.metrics import Metrics, MetricsMiddleware
 from likewise.server.replies import plain_error
+from likewise.server.routes_collection import Metrics, MetricsMiddleware
 from likewise.server.schemas import ErrorOut, EventsOut, WhereIn
 from likewise.server.service import Service, UnknownUpload
 from likewise_methods.index import DamagedIndex
@@ -136,12 +132,13 @@ def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[Ap
     app.state.maps = routes_map.Maps(service)
     app.state.duplicates = routes_library.Duplicates()
     app.state.agreement = routes_compare.Agreement(service)
-    for routes in (
-        routes_page, routes_pictures, routes_learning, routes_collection, routes_tags,
-        routes_compare, routes_map, routes_models, routes_viewer, routes_actions, routes_library,
-        routes_keys,
+    for router in (
+        routes_page.router, routes_pictures.router, routes_learning.router,
+        routes_collection.router, routes_tags.router, routes_compare.router, routes_map.router,
+        routes_learning.models_router, routes_tags.actions_router, routes_library.router,
+        routes_collection.keys_router,
     ):  # fmt: skip
-        app.include_router(routes.router)
+        app.include_router(router)
     _say_errors(app)
     _describe(app)
     return MetricsMiddleware(Guard(app, access), app.state.metrics), app

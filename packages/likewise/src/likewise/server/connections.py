@@ -1,14 +1,23 @@
-"""Connections that say nothing: they are given time, a number of places, and then closed.
+"""Close connections that wait too long, and find the local user behind a connection.
 
-uvicorn waits for the head of a request for as long as a client likes, and every client that waits
-holds a file of this process.  Here the head must come within :data:`HEAD` seconds, more of a body
-within :data:`BODY`, and when :data:`MOST_WAITING` connections have not asked anything yet, the
-oldest of them leaves for the newest.
+uvicorn waits for the head of a request as long as a client likes, and every waiting client holds a
+file descriptor.  Here the head must come within :data:`HEAD` seconds and each piece of a body
+within :data:`BODY`; beyond :data:`MOST_WAITING` idle connections the oldest is closed.
+
+Every user of the machine can read the address a browser is started with among its arguments, so the
+ticket in it only works for programs of the server's own user.  Linux reports the user behind a
+connection; where it is unknown (another system, a tunnel, a container) the ticket works for all.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import os
+import struct
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -75,3 +84,34 @@ class ImpatientProtocol(H11Protocol):
             return
         self._stop_waiting()
         self.transport.abort()
+
+
+_TABLES = {4: Path("/proc/net/tcp"), 6: Path("/proc/net/tcp6")}
+
+
+def asks_another_user(client: Any, server: Any) -> bool:
+    """Whether a request is known to come from a program of another user of this machine."""
+    found = user_of(client, server)
+    return found is not None and found != os.getuid()
+
+
+def user_of(client: Any, server: Any) -> int | None:
+    """The user whose program holds the other end of a connection; None if it is unknown.
+
+    ``client`` and ``server`` are (address, port) as the server sees them.
+    """
+    with suppress(OSError, ValueError, TypeError, struct.error):
+        ends = _in_table(*client[:2]), _in_table(*server[:2])
+        version = ipaddress.ip_address(client[0]).version
+        for line in _TABLES[version].read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if (fields[1], fields[2]) == ends:
+                return int(fields[7])
+    return None
+
+
+def _in_table(address: str, port: int) -> str:
+    """An end of a connection as the system writes it: words in the machine's own order."""
+    packed = ipaddress.ip_address(address).packed
+    words = struct.unpack(f"={len(packed) // 4}I", packed)
+    return f"{''.join(f'{word:08X}' for word in words)}:{port:04X}"

@@ -1,9 +1,12 @@
-"""Answers below the framework: what the guard says before a route is reached."""
+"""Responses that the guard sends itself: errors, redirects, and the sign-in page."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Awaitable, Callable, MutableMapping
+from html import escape
+from pathlib import Path
 from typing import Any
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -47,3 +50,97 @@ async def _send(send: Send, status: int, body: bytes, headers: list[tuple[bytes,
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
     await send({"type": "http.response.body", "body": body})
+
+
+PARTS = ("base.css", "entrance.css", "entrance.js", "mark.svg", "theme.js")
+"""Files of the page that this one is drawn with."""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title} - Likewise</title>
+<link rel="icon" type="image/svg+xml" href="/page/mark.svg">
+<link rel="stylesheet" href="/page/base.css">
+<link rel="stylesheet" href="/page/entrance.css">
+<script src="/page/theme.js"></script>
+<script src="/page/entrance.js" defer></script>
+</head>
+<body class="entrance">
+<main>
+<p class="brand"><img src="/page/mark.svg" alt="" width="28" height="28"> likewise</p>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+_OWNER = "If that is you:"
+_COMMAND = """<p>On the machine where Likewise runs, open a terminal and type:</p>
+<p class="command"><code id="command">{command}</code>
+<button type="button" id="copy" data-copied="Copied" data-by-hand="Press Ctrl+C"
+hidden>Copy</button></p>
+<p>It prints a new address. Open it in this browser, and the browser stays signed in.</p>"""
+_START_AGAIN = """<p>In the terminal where Likewise runs, end it with Ctrl-C and start it again: it
+prints a new address. Open it in this browser.</p>"""
+_KEY = """<form id="sign-in" hidden>
+<label for="key">{label}</label>
+<p class="command"><input type="password" id="key" name="key" autocomplete="current-password"
+maxlength="200" required spellcheck="false"><button class="main">Sign in</button></p>
+<p id="said" role="alert" class="bad" data-away="Likewise does not respond."></p>
+</form>"""
+_GUESTS = """<p class="soft">If you got a link to answer questions, open that link again;
+if it no longer works, ask them for a new one.</p>"""
+
+
+def not_let_in(
+    collection: Path | None,
+    *,
+    used: bool = False,
+    lasting: bool = True,
+    key_in_address: bool = False,
+) -> bytes:
+    """For a browser that has no session, or that came with a spent address.
+
+    Where sessions do not last, there is no secret to make another address with.
+    """
+    place = "" if collection is None else f" -C {shlex.quote(str(collection))}"
+    way = (
+        _COMMAND.format(command=escape(f"likewise admin link{place}")) if lasting else _START_AGAIN
+    )
+    here = collection is not None
+    # Who sits at the machine has its terminal; who does not has a key.
+    key = _KEY.format(label="Or sign in with a key:" if here else "Sign in with your key:")
+    ways = f"{way}\n{key}" if here else f"{key}\n<p>No key? Ask who runs it. {_OWNER}</p>\n{way}"
+    body = f"{ways}\n{_GUESTS}"
+    if key_in_address:
+        return _page(
+            "Do not put a key into an address",
+            "<p>Browsers and proxies store addresses. Sign in with the key instead, and have it "
+            f"revoked if others could read the address.</p>\n{body}",
+        )
+    if used:
+        return _page(
+            "This address no longer works",
+            "<p>An address works once and for a short time. This one was used or is too old. "
+            f"Make a new one:</p>\n{body}",
+        )
+    why = "<p>These pictures are private. Only signed-in browsers may see them.</p>"
+    return _page("This browser is not signed in", f"{why}\n{body}")
+
+
+def wrong_name(host: str) -> bytes:
+    """For a browser that asks for a server of another name."""
+    return _page(
+        "Likewise does not answer to this name",
+        f"<p>You asked for <code>{escape(host[:100])}</code>. Use the address that Likewise "
+        "printed when it started. To let it answer to another name of its machine, start it with "
+        "<code>--name</code> and that name.</p>",
+    )
+
+
+def _page(title: str, body: str) -> bytes:
+    # What a file's name may hold and UTF-8 may not.
+    return _PAGE.format(title=escape(title), body=body).encode(errors="replace")

@@ -1,18 +1,103 @@
-"""The least role of every route: who may do what, in one table.
+"""The caller of a request and what each role may do, in one table.
 
-``look`` searches and sees, ``judge`` also judges, tags, rates and keeps albums, ``manage`` may do
-everything.  The guard asks here before a request reaches its route.  A route that is not in the
-table is for ``manage`` alone; a test walks all routes and wants each to be here.
+``look`` searches and views, ``judge`` also judges, tags, rates and keeps albums, ``manage`` may do
+everything.  The guard checks the role before a request reaches its route.  A route that is not in
+the table needs ``manage``; a test compares the table with all routes.  A guest with a link to
+answer questions may see a bounded number of pictures.
 """
 
 from __future__ import annotations
 
 import re
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
+from fastapi import Depends
+from starlette.requests import Request
 from starlette.routing import compile_path
 
-from likewise.collection.keys import JUDGE, LOOK, MANAGE, ROLES
+from likewise.collection.keys import JUDGE, LOOK, MANAGE, ROLES, AccessKey
+from likewise.errors import CollectionBusy, NotYours
+from likewise.learning.shares import Share
+
+GUEST_PICTURES = 150
+"""Pictures a guest may see before the first answer: some fifty questions that may be skipped."""
+PICTURES_PER_ANSWER = 9
+"""And for every answer: three questions more."""
+GUEST_QUESTIONS = 8
+"""Questions a guest gets at a time, at most."""
+
+
+class ShownPictures:
+    """By guest: pictures of the questions that were asked since the server began."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, set[int]] = {}
+        self._lock = threading.Lock()
+
+    def show(self, guest: Share, images: Iterable[int], answers: int) -> None:
+        """These are about to be shown; refused beyond what so many answers have earned."""
+        with self._lock:
+            known = self._shown.setdefault(guest.digest, set())
+            wanted = known | set(images)
+            if len(wanted) > max(GUEST_PICTURES + PICTURES_PER_ANSWER * answers, len(known)):
+                raise CollectionBusy("you skipped many questions; answer some, then go on")
+            known |= wanted
+
+    def may_see(self, guest: Share, image: int) -> bool:
+        with self._lock:
+            return image in self._shown.get(guest.digest, ())
+
+
+CALLER = "likewise.caller"
+"""Where the routes find who asks, in a request's scope."""
+MAY = {
+    "look": "look at the pictures",
+    "judge": "judge and tag",
+    "manage": "manage the collection",
+}
+"""What each role may, in words."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who is let in; ``key`` None: the owner, or a program with the server's own key."""
+
+    role: str = MANAGE
+    key: AccessKey | None = None
+
+    @property
+    def name(self) -> str:
+        return "" if self.key is None else self.key.name
+
+    @property
+    def manages(self) -> bool:
+        """Whether they may take back what others said."""
+        return self.role == MANAGE
+
+    def may(self, least: str) -> bool:
+        """Whether their role is enough."""
+        return ROLES.index(self.role) >= ROLES.index(least)
+
+    def check_own(self, key: int | None) -> None:
+        """Refuse what was done with another key, unless they manage."""
+        if not self.manages and (self.key is None or key != self.key.id):
+            raise NotYours("that was not done with your key; the owner can undo it")
+
+
+OWNER = Caller()
+
+
+async def _caller_of(request: Request) -> Caller:
+    found: Caller = request.scope.get(CALLER, OWNER)
+    return found
+
+
+Calling = Annotated[Caller, Depends(_caller_of)]
+
 
 LEAST: dict[str, dict[str, str]] = {
     # The page, and who looks at it.

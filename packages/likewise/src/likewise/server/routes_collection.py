@@ -1,22 +1,28 @@
-"""The collection as a whole: status, adding with progress, problems, health and metrics."""
+"""The collection as a whole: status, jobs, problems, named keys, health and metrics."""
 
 from __future__ import annotations
 
 import os
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from fastapi import Path as PathParameter
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
 from likewise._version import __version__
 from likewise.catalog.jobs import Report
 from likewise.collection.collection import Collection
+from likewise.collection.keys import MAX_NAME, AccessKey
 from likewise.errors import CollectionBusy, InvalidInput
 from likewise.search.similarities import Similarity
-from likewise.server.callers import Calling
+from likewise.server.access import App, Message, Receive, Scope, Send
 from likewise.server.jobs import Events, Job, JobStopped, Work
-from likewise.server.metrics import Metrics
+from likewise.server.roles import Calling
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import (
     AddIn,
@@ -25,10 +31,12 @@ from likewise.server.schemas import (
     JobOut,
     ProblemOut,
     ProblemsOut,
+    Role,
     RunningOut,
     SpaceOut,
     StopIn,
     StoppingOut,
+    Strict,
     WrongOut,
 )
 from likewise.server.service import Service
@@ -200,3 +208,124 @@ def metrics(request: Request, service: Serving) -> Response:
     found: Metrics = request.app.state.metrics
     text = found.text({"pictures": len(service.collection)})
     return Response(text, media_type="text/plain; version=0.0.4")
+
+
+@dataclass
+class Metrics:
+    """Requests by route and status, and the seconds they took."""
+
+    requests: Counter[tuple[str, int]] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def text(self, gauges: dict[str, float]) -> str:
+        """In the text format of Prometheus."""
+        lines = []
+        for name, value in gauges.items():
+            lines += [f"# TYPE likewise_{name} gauge", f"likewise_{name} {value:g}"]
+        lines.append("# TYPE likewise_requests_total counter")
+        for (place, status), n in sorted(self.requests.items()):
+            lines.append(f'likewise_requests_total{{route="{place}",status="{status}"}} {n}')
+        lines.append("# TYPE likewise_request_seconds_total counter")
+        for place, seconds in sorted(self.seconds.items()):
+            lines.append(f'likewise_request_seconds_total{{route="{place}"}} {seconds:.6f}')
+        return "\n".join(lines) + "\n"
+
+
+class MetricsMiddleware:
+    """Counts what goes through."""
+
+    def __init__(self, app: App, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+        start = time.perf_counter()
+
+        async def send_noting_status(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting_status)
+        finally:
+            # The route's pattern, never the path: what strangers ask for must not fill a table.
+            place = str(getattr(scope.get("route"), "path", "none"))
+            self._metrics.requests[place, status] += 1
+            self._metrics.seconds[place] += time.perf_counter() - start
+
+
+keys_router = APIRouter(prefix="/api", tags=["keys"])
+
+KeyId = Annotated[int, PathParameter(ge=1, lt=1 << 32, description="The key's id.")]
+
+
+class KeyOut(BaseModel):
+    """``used``: to the hour; ``maker``: another key, "the page" or "the command line"."""
+
+    id: int
+    name: str
+    role: Role
+    made: str
+    maker: str
+    used: str | None
+    revoked: str | None
+
+
+class KeysOut(BaseModel):
+    items: list[KeyOut]
+
+
+class KeyIn(Strict):
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+    role: Role
+
+
+class NewKeyOut(BaseModel):
+    """``secret`` is shown this once."""
+
+    secret: str
+    key: KeyOut
+
+
+class TakenBackOut(BaseModel):
+    """``action`` can be undone; ``judgements`` counts comparisons too, ``tags`` lines of tags."""
+
+    action: int
+    judgements: int
+    tags: int
+
+
+@keys_router.get("/keys")
+def keys(service: Serving) -> KeysOut:
+    """Every named key there ever was, oldest first."""
+    return KeysOut(items=[_key_out(one) for one in service.collection.keys])
+
+
+@keys_router.post("/keys", status_code=201, name="add")
+def add_key(service: Serving, said: KeyIn, response: Response) -> NewKeyOut:
+    """A new key: give it to one person, who signs in with it or sends it as a bearer token."""
+    made = service.collection.keys.add(said.name, said.role)
+    response.headers["cache-control"] = "no-store"
+    return NewKeyOut(secret=made.secret, key=_key_out(made.key))
+
+
+@keys_router.post("/keys/{key}/revoke")
+def revoke(service: Serving, key: KeyId) -> KeysOut:
+    """Close a key: it and its sessions open nothing from the next request on."""
+    service.collection.keys.revoke(key)
+    return keys(service)
+
+
+@keys_router.post("/keys/{key}/take-back")
+def take_back(service: Serving, key: KeyId) -> TakenBackOut:
+    """Take back all that was judged, compared and tagged with a key, as one action."""
+    done = service.collection.keys.take_back(key)
+    return TakenBackOut(action=done.action, judgements=done.judgements, tags=done.tags)
+
+
+def _key_out(key: AccessKey) -> KeyOut:
+    return KeyOut.model_validate(vars(key))

@@ -16,8 +16,7 @@ from likewise.learning.models.comparisons import ComparisonRecord, ComparisonRep
 from likewise.learning.pending_answers import PendingAnswers
 from likewise.learning.shares import Share
 from likewise.server.access import GUEST
-from likewise.server.callers import Calling
-from likewise.server.guests import QUESTIONS
+from likewise.server.roles import GUEST_QUESTIONS, Calling
 from likewise.server.routes_pictures import Serving
 from likewise.server.schemas import Line, Name, PictureId, PictureOut, Strict
 from likewise.server.service import Service
@@ -251,7 +250,7 @@ def questions(
     """Questions whose answers would teach a map most."""
     profile = _profile(guest, profile)
     if guest is not None:
-        n = min(n, QUESTIONS)
+        n = min(n, GUEST_QUESTIONS)
     asked = service.collection.comparisons.suggest(n, profile=profile, seed=seed)
     shown = service.pictures_out({image for question in asked for image in question})
     progress = _progress(service, guest or caller.key, agreeing, profile)

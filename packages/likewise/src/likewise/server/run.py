@@ -23,8 +23,7 @@ from likewise.server.access import Access, allowed_hosts
 from likewise.server.app import make_app
 from likewise.server.connections import BACKLOG, ImpatientProtocol
 from likewise.server.jobs import Job
-from likewise.server.running import announce, base_url, describe
-from likewise.server.sessions import Sessions
+from likewise.server.sessions import Sessions, announce, base_url, this_server
 from likewise_methods.memory import share_heaps
 
 GRACE = 2
@@ -127,7 +126,7 @@ def _run(
     others = (*hosts, *own_addresses(host))
     names = allowed_hosts(host, port, others)
     loopback = is_loopback(host)
-    this = describe(host, port, () if loopback else others)
+    this = this_server(host, port, () if loopback else others)
     sessions = Sessions(None if open_to_all else root)
     access = Access(names, sessions=sessions, run=this.run, collection=root if loopback else None)
     if open_to_all:

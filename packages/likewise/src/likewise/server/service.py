@@ -30,7 +30,7 @@ from likewise.plugins import ENGINES, SYNC, PluginError, points_of
 from likewise.search import rank
 from likewise.search.query import Query, Region, ResolvedQuery
 from likewise.search.similarities import Figures
-from likewise.server.guests import ShownPictures
+from likewise.server.roles import ShownPictures
 from likewise.server.schemas import Asked, FiguresOut, PictureOut, QueryIn, SearchIn
 
 T = TypeVar("T")

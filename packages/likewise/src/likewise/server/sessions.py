@@ -1,29 +1,36 @@
-"""Sessions that outlive browser and server: a secret kept with the collection signs them.
+"""Sessions that outlive browser and server, and the list of servers that run.
 
-A browser's cookie and a one-time address (its *ticket*) are each a time, a random number and a
-keyed hash of both; nothing about them is stored.  Whoever can read the secret, which is the owner
-of the collection, can make either: ``likewise admin link`` need not ask the running server.  A new
-secret ends every session at once, in a server that runs too, since the file is looked at on
-every request.  Backups copy what the catalog names, which the secret is not.
+A secret kept with the collection signs sessions.  A browser's cookie and a one-time address (its
+*ticket*) are each a time, a random number and a keyed hash of both; neither is stored.  The owner
+of the collection can read the secret, so ``likewise admin link`` makes a ticket without asking the
+running server.  A new secret ends every session at once, also in a running server, which checks the
+file on every request.  Backups copy only what the catalog names, so they leave the secret out.
 
-A session that began with a named key bears its number and lasts no longer than the key: each
-request asks the catalog.  One that began with the server's own key is signed together with it.
+A session that began with a named key holds its number and ends with the key: each request checks
+the catalog.  One that began with the server's own key is signed together with it.
+
+Each running server leaves a small file that it keeps locked.  The operating system drops the lock
+when the process ends; the next reader removes a file that is not locked.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import re
 import secrets
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from likewise_methods.durable_files import write_whole
+from likewise.catalog.jobs import try_lock
+from likewise_methods.durable_files import private_folder, write_whole
 
 FILE = "session.key"
 LASTS = 365 * 86_400
@@ -185,3 +192,93 @@ def _mark(offered: str | None) -> str:
     """What a cookie says of how it was got; nothing of the owner's."""
     found = _SIGNED.fullmatch(offered or "")
     return "" if found is None else found[3] or ""
+
+
+FOLDER = "servers"
+_A_MOMENT = 0.01
+"""Seconds after which it is tried again: somebody else who looks holds the lock for an instant."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server: where it listens, and the name that tickets for it bear.
+
+    ``names`` are hosts that other machines know it by, none where it listens on loopback only.
+    """
+
+    run: str
+    pid: int
+    host: str
+    port: int
+    names: tuple[str, ...]
+    since: float
+
+    def url(self, ticket: str, name: str | None = None) -> str:
+        """An address that lets in, for this machine or by another name."""
+        return f"{base_url(name or self.host, self.port)}/?token={ticket}"
+
+
+def base_url(host: str, port: int) -> str:
+    """An address as a browser takes it; one that means all addresses becomes this machine's."""
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{here}]:{port}" if ":" in here else f"http://{here}:{port}"
+
+
+@contextmanager
+def announce(root: Path, server: Running) -> Iterator[bool]:
+    """Leave word of a server while it runs; False where nothing can be written."""
+    folder = root / FOLDER
+    place = folder / f"{server.run}.json"
+    # Locked before it has its name: nobody may take it for one that was left behind.  Windows
+    # renames no open file, but lets nobody remove one either.
+    part = place if os.name == "nt" else folder / f".{secrets.token_hex(8)}.part"
+    try:
+        private_folder(folder)
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    except OSError:
+        yield False
+        return
+    try:
+        with open(handle, "w+", encoding="utf-8") as file:
+            held = _take(file)
+            json.dump(asdict(server), file)
+            file.flush()
+            if part != place:
+                os.replace(part, place)
+            yield held
+    finally:
+        # Closed by now: else Windows would not remove it.
+        with suppress(OSError):
+            place.unlink()
+
+
+def running_servers(root: Path) -> list[Running]:
+    """Servers of a collection that run now, the newest first."""
+    found: list[Running] = []
+    for path in sorted((root / FOLDER).glob("*.json")):
+        try:
+            with open(path, "r+", encoding="utf-8") as file:
+                is_left_over = _take(file)
+                file.seek(0)
+                said = None if is_left_over else json.load(file)
+            if said is None:
+                path.unlink(missing_ok=True)
+                continue
+            found.append(Running(**{**said, "names": tuple(said["names"])}))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return sorted(found, key=lambda one: one.since, reverse=True)
+
+
+def _take(file: IO[str]) -> bool:
+    """Whether nobody held a file; this process does from now on."""
+    for _ in range(3):
+        if try_lock(file):
+            return True
+        time.sleep(_A_MOMENT)
+    return False
+
+
+def this_server(host: str, port: int, names: tuple[str, ...]) -> Running:
+    """The server of this very process."""
+    return Running(secrets.token_hex(8), os.getpid(), host, port, names, time.time())
