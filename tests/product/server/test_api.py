@@ -88,7 +88,7 @@ def test_pages_fit_together(reader: Client, by: str) -> None:
 
 def test_what_was_found_first_stays_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fused ranking looks deeper for a longer answer, which moves places about."""
-    monkeypatch.setattr(service, "FIRST", 5)
+    monkeypatch.setattr(service, "FIRST_RESULTS", 5)
     find = Searcher.find
 
     def moved(self: Searcher, query: Any, k: int, **options: Any) -> Any:
@@ -107,8 +107,9 @@ def test_what_was_found_first_stays_first(root: Path, monkeypatch: pytest.Monkey
             scores = [item["score"] for item in client.search(picture)["items"]]
             assert scores == sorted(scores, reverse=True)
             assert client.search(picture, limit=2)["total"] == N - 1
-        # From nothing kept, the same again.
-        monkeypatch.setattr(service, "KEPT_ANSWERS", 0)
+    # From nothing kept, the same again.
+    monkeypatch.setattr(service, "KEPT_ANSWERS", 0)
+    with client_of(root) as client:
         for i in range(N - 1):
             page = client.search(picture, limit=1, offset=i)
             assert [item["id"] for item in page["items"]] == one_by_one[i : i + 1]
@@ -118,7 +119,7 @@ def test_the_total_counts_what_has_vectors(root: Path, monkeypatch: pytest.Monke
     with Collection.open(root) as col:
         col.spaces.add("mine", {"feature": "own", "kind": "dense"})
         col.spaces.add_vectors("mine", [1, 2, 3, 4], np.eye(4, dtype=np.float32))
-    monkeypatch.setattr(service, "FIRST", 2)
+    monkeypatch.setattr(service, "FIRST_RESULTS", 2)
     with client_of(root) as client:
         page = client.search(client.ids()[0], by="mine", limit=1)
         assert page["total"] == 3
@@ -690,8 +691,9 @@ def test_uploads_are_kept_for_a_while(
         assert "drop" in client.refused(
             "/api/search", {"query": {"upload": two}}, 404, "unknown_upload"
         )
-        monkeypatch.setattr(service, "KEPT_BYTES", 10)
-        last = upload(client, path)
+    monkeypatch.setattr(service, "KEPT_BYTES", 10)
+    with client_of(root) as client:
+        one, last = upload(client, path), upload(client, path)
         assert client.get(f"/api/uploads/{last}/image").status_code == 200
         assert client.get(f"/api/uploads/{one}/image").status_code == 404
 

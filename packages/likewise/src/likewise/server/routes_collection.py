@@ -20,25 +20,12 @@ from likewise.collection.collection import Collection
 from likewise.collection.keys import MAX_NAME, AccessKey
 from likewise.errors import CollectionBusy, InvalidInput
 from likewise.search.similarities import Similarity
+from likewise.server import schemas
 from likewise.server.access import App, Message, Receive, Scope, Send
 from likewise.server.jobs import Events, Job, JobStopped, Work
 from likewise.server.roles import Calling
 from likewise.server.routes_pictures import Serving
-from likewise.server.schemas import (
-    AddIn,
-    CollectionOut,
-    HealthOut,
-    JobOut,
-    ProblemOut,
-    ProblemsOut,
-    Role,
-    RunningOut,
-    SpaceOut,
-    StopIn,
-    StoppingOut,
-    Strict,
-    WrongOut,
-)
+from likewise.server.schemas import Role, Strict
 from likewise.server.service import Service
 from likewise.vision.deep.network import can_run, offer
 
@@ -51,22 +38,22 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/collection")
-def collection(request: Request, service: Serving) -> CollectionOut:
+def collection(request: Request, service: Serving) -> schemas.CollectionOut:
     """Counts, sizes, spaces, and the job that is running."""
     info = service.collection.info()
     used = service.collection.similarities.find("default")
     deep = "deep" in info["spaces"]
     own = request.app.state.work.running
-    job = None if own is None else RunningOut(**own)
+    job = None if own is None else schemas.RunningOut(**own)
     if job is None and info["job"]:
-        job = RunningOut(job=0, what=info["job"], since=None, progress=None)
-    return CollectionOut(
+        job = schemas.RunningOut(job=0, what=info["job"], since=None, progress=None)
+    return schemas.CollectionOut(
         name=Path(info["path"]).name,
         pictures=info["pictures"],
         problems=info["problems"],
         folders=info["roots"],
         spaces=[
-            SpaceOut(
+            schemas.SpaceOut(
                 name=name, kind=space["kind"], generation=space["generation"],
                 width=space["width"], pictures=space["sealed"] + space["fresh"],
                 bytes=space["bytes"],
@@ -83,9 +70,9 @@ def collection(request: Request, service: Serving) -> CollectionOut:
 
 
 def _hint(col: Collection, deep: bool) -> str | None:
-    """What would make answers better: the network, or that it runs here again."""
+    """Return how to improve the search: install the network, or a library it needs."""
     if not deep:
-        can_run()  # what is wrong with it is part of what is said
+        can_run()  # the offer includes what it found wrong
         return offer()
     lacking = [
         one
@@ -99,7 +86,7 @@ def _hint(col: Collection, deep: bool) -> str | None:
 
 
 def _ranks_by(col: Collection, used: Similarity) -> str:
-    """The built-in similarity that a profile starts from."""
+    """Return the name of the built-in similarity that a profile starts from."""
     built_in = (made for made in col.similarities.built_in() if made.spaces == used.spaces)
     return next((made.name for made in built_in), "+".join(used.spaces))
 
@@ -109,16 +96,18 @@ def problems(
     service: Serving,
     offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> ProblemsOut:
+) -> schemas.ProblemsOut:
     """Files that could not be used, with the reason."""
     rows = service.collection.problems()
-    items = [ProblemOut(path=r.path, problem=r.problem or "") for r in rows[offset:][:limit]]
-    return ProblemsOut(total=len(rows), items=items)
+    items = [
+        schemas.ProblemOut(path=r.path, problem=r.problem or "") for r in rows[offset:][:limit]
+    ]
+    return schemas.ProblemsOut(total=len(rows), items=items)
 
 
 @router.post("/collection/add", status_code=202)
-def add(request: Request, service: Serving, said: AddIn) -> JobOut:
-    """Take in a folder of this machine; progress comes as events."""
+def add(request: Request, service: Serving, said: schemas.AddIn) -> schemas.JobOut:
+    """Add a folder of this machine; events report the progress."""
     folder = os.path.expanduser(said.folder)
     if not os.path.isabs(folder) or "\0" in folder:
         raise InvalidInput(f"{said.folder!r} is not an absolute path; start it with /")
@@ -128,13 +117,13 @@ def add(request: Request, service: Serving, said: AddIn) -> JobOut:
 
 
 @router.post("/collection/sync", status_code=202)
-def sync(request: Request, service: Serving) -> JobOut:
-    """Follow what changed in the folders that were added."""
+def sync(request: Request, service: Serving) -> schemas.JobOut:
+    """Add what is new in the added folders, and remove what is gone."""
     return start_job(request, service, "sync", lambda col, report: col.sync(report=report))
 
 
 @router.post("/collection/describe", status_code=202)
-def describe(request: Request, service: Serving) -> JobOut:
+def describe(request: Request, service: Serving) -> schemas.JobOut:
     """Describe every picture by visual words, colours and edges too, where that is missing."""
     return start_job(request, service, "describe", _describe)
 
@@ -144,8 +133,7 @@ def _describe(col: Collection, report: Report) -> dict[str, Any]:
     try:
         made = col.spaces.add_missing(report=report)
     except JobStopped:
-        # Words that were not learned to the end have no rows, and would be learned by every later
-        # add: whoever stops it does not want that.
+        # Each later add would learn an unfinished vocabulary to the end; drop it instead.
         for name, space in col.spaces.items():
             if name not in before and not space.generation:
                 col.spaces.drop(name)
@@ -154,16 +142,16 @@ def _describe(col: Collection, report: Report) -> dict[str, Any]:
 
 
 @router.post("/collection/stop")
-def stop(request: Request, said: StopIn) -> StoppingOut:
+def stop(request: Request, said: schemas.StopIn) -> schemas.StoppingOut:
     """End a job of this server at its next step; what it has done is kept."""
     work: Work = request.app.state.work
-    return StoppingOut(stopping=work.cancel(said.job))
+    return schemas.StoppingOut(stopping=work.cancel(said.job))
 
 
-def start_job(request: Request, service: Service, what: str, job: Job) -> JobOut:
-    """Begin long work on a collection of its own; what comes of it is told as an event."""
+def start_job(request: Request, service: Service, what: str, job: Job) -> schemas.JobOut:
+    """Start a job on a collection object of its own; an event reports its result."""
     work: Work = request.app.state.work
-    # Another process's job is told at once; ours would only fail a moment later.
+    # Report another process's job at once; ours would only fail a moment later.
     if work.running is None and (busy := service.collection.running_job()) is not None:
         raise CollectionBusy(f"the collection is busy: {busy}; wait for it to end")
     own = service.collection.open_again()
@@ -172,21 +160,21 @@ def start_job(request: Request, service: Service, what: str, job: Job) -> JobOut
     except BaseException:
         own.close()
         raise
-    return JobOut(job=number)
+    return schemas.JobOut(job=number)
 
 
 @router.post("/collection/verify")
-def verify(service: Serving) -> WrongOut:
-    """Check every byte; what is wrong, in sentences."""
-    return WrongOut(wrong=service.collection.verify())
+def verify(service: Serving) -> schemas.WrongOut:
+    """Check every byte; return a sentence for each fault."""
+    return schemas.WrongOut(wrong=service.collection.verify())
 
 
 @router.get("/events", response_class=StreamingResponse, responses=_EVENTS)
 async def events(request: Request, service: Serving, caller: Calling) -> StreamingResponse:
     """Server-sent events: progress, done, failed, changed."""
-    told: Events = request.app.state.events
+    feed: Events = request.app.state.events
     key = caller.key
-    stream = told.listen(
+    stream = feed.listen(
         lambda: service.collection.revision,
         request.headers.get("last-event-id", ""),
         None if key is None else lambda: service.collection.keys.of_id(key.id) is not None,
@@ -197,9 +185,9 @@ async def events(request: Request, service: Serving, caller: Calling) -> Streami
 
 
 @router.get("/health")
-async def health() -> HealthOut:
+async def health() -> schemas.HealthOut:
     """Whether the server answers."""
-    return HealthOut(ok=True, version=__version__)
+    return schemas.HealthOut(ok=True, version=__version__)
 
 
 @router.get("/metrics", response_class=Response, responses=_TEXT)
@@ -218,7 +206,7 @@ class Metrics:
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def text(self, gauges: dict[str, float]) -> str:
-        """In the text format of Prometheus."""
+        """Return the counters in the text format of Prometheus."""
         lines = []
         for name, value in gauges.items():
             lines += [f"# TYPE likewise_{name} gauge", f"likewise_{name} {value:g}"]
@@ -232,7 +220,7 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """Counts what goes through."""
+    """Count requests and their seconds by route and status; refused ones too."""
 
     def __init__(self, app: App, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -252,7 +240,7 @@ class MetricsMiddleware:
         try:
             await self._app(scope, receive, send_noting_status)
         finally:
-            # The route's pattern, never the path: what strangers ask for must not fill a table.
+            # The route's pattern, not the path: requests of strangers must not fill the table.
             place = str(getattr(scope.get("route"), "path", "none"))
             self._metrics.requests[place, status] += 1
             self._metrics.seconds[place] += time.perf_counter() - start
@@ -301,13 +289,13 @@ class TakenBackOut(BaseModel):
 
 @keys_router.get("/keys")
 def keys(service: Serving) -> KeysOut:
-    """Every named key there ever was, oldest first."""
+    """List all named keys, revoked ones too, oldest first."""
     return KeysOut(items=[_key_out(one) for one in service.collection.keys])
 
 
 @keys_router.post("/keys", status_code=201, name="add")
 def add_key(service: Serving, said: KeyIn, response: Response) -> NewKeyOut:
-    """A new key: give it to one person, who signs in with it or sends it as a bearer token."""
+    """Make a key for one person, who signs in with it or sends it as a bearer token."""
     made = service.collection.keys.add(said.name, said.role)
     response.headers["cache-control"] = "no-store"
     return NewKeyOut(secret=made.secret, key=_key_out(made.key))
@@ -315,14 +303,14 @@ def add_key(service: Serving, said: KeyIn, response: Response) -> NewKeyOut:
 
 @keys_router.post("/keys/{key}/revoke")
 def revoke(service: Serving, key: KeyId) -> KeysOut:
-    """Close a key: it and its sessions open nothing from the next request on."""
+    """Revoke a key: it and its sessions stop working with the next request."""
     service.collection.keys.revoke(key)
     return keys(service)
 
 
 @keys_router.post("/keys/{key}/take-back")
 def take_back(service: Serving, key: KeyId) -> TakenBackOut:
-    """Take back all that was judged, compared and tagged with a key, as one action."""
+    """Undo all judgements, comparisons and tags made with a key, as one action."""
     done = service.collection.keys.take_back(key)
     return TakenBackOut(action=done.action, judgements=done.judgements, tags=done.tags)
 

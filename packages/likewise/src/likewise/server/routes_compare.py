@@ -1,9 +1,8 @@
-"""Comparisons: questions worth asking, answers, links for other people, and how far they agree."""
+"""Comparisons: questions, answers, links for guests, and how far the answers agree."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -17,17 +16,17 @@ from likewise.learning.pending_answers import PendingAnswers
 from likewise.learning.shares import Share
 from likewise.server.access import GUEST
 from likewise.server.roles import GUEST_QUESTIONS, Calling
-from likewise.server.routes_pictures import Serving
+from likewise.server.routes_pictures import Serving, from_state
 from likewise.server.schemas import Line, Name, PictureId, PictureOut, Strict
-from likewise.server.service import Service
+from likewise.server.service import Recent, Service
 
 router = APIRouter(prefix="/api", tags=["compare"])
 OFTEN = 5
-"""Answers after which the agreement is measured again."""
+"""The number of new answers after which the agreement is measured again."""
 GOAL = 20
-"""Answers after which the map is drawn again: from as many on people's answers choose how."""
+"""The number of new answers after which the map is learned again."""
 REMEMBERED = 1000
-"""Answers that are known again when they are sent twice."""
+"""The number of answers that are recognised when a client sends them again."""
 
 
 class MeOut(BaseModel):
@@ -162,10 +161,10 @@ class Agreement:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[int, ComparisonReport]] = {}
         self._busy: set[str] = set()
-        self._once: OrderedDict[Any, int] = OrderedDict()
+        self._once: Recent[Any, int] = Recent(REMEMBERED)
 
     def last_report(self, profile: str, answers: int) -> ComparisonReport | None:
-        """The last measured; measured anew in the background when enough was said since."""
+        """Return the last report; measure again in the background after enough new answers."""
         with self._lock:
             found = self._known.get(profile)
             fresh = found is not None and abs(found[0] - answers) < OFTEN
@@ -175,7 +174,7 @@ class Agreement:
         return found[1] if found else None
 
     def current_report(self, profile: str, answers: int) -> ComparisonReport:
-        """As of these answers."""
+        """Return the report of exactly these answers."""
         with self._lock:
             found = self._known.get(profile)
         if found is not None and found[1].comparisons == answers == found[0]:
@@ -186,17 +185,12 @@ class Agreement:
         return made
 
     def find_answer(self, who: tuple[str | None, str], once: str | None) -> int | None:
-        """The line of an answer that came before: a reply can be lost, and is asked for again."""
-        with self._lock:
-            return None if once is None else self._once.get((who, once))
+        """Return the line of an answer that the client sends again, after it lost the reply."""
+        return None if once is None else self._once.get((who, once))
 
     def remember(self, who: tuple[str | None, str], once: str | None, number: int) -> None:
-        if once is None:
-            return
-        with self._lock:
-            self._once[who, once] = number
-            while len(self._once) > REMEMBERED:
-                self._once.popitem(last=False)
+        if once is not None:
+            self._once.put((who, once), number)
 
     def _measure(self, profile: str, answers: int) -> None:
         try:
@@ -204,7 +198,7 @@ class Agreement:
             with self._lock:
                 self._known[profile] = answers, made
         except (LikewiseError, OSError):
-            # Asked again after the next answers; until then there is no figure to show.
+            # The next answers measure again; until then there is no figure to show.
             return
         finally:
             with self._lock:
@@ -216,13 +210,8 @@ async def _guest_of(request: Request) -> Share | None:
     return found
 
 
-async def _agreement_of(request: Request) -> Agreement:
-    found: Agreement = request.app.state.agreement
-    return found
-
-
 Guest = Annotated[Share | None, Depends(_guest_of)]
-Agreeing = Annotated[Agreement, Depends(_agreement_of)]
+Agreeing = Annotated[Agreement, from_state("agreement")]
 
 
 @router.get("/me")
@@ -247,7 +236,7 @@ def questions(
         int | None, Query(ge=0, lt=1 << 31, description="Other questions for another number.")
     ] = None,
 ) -> QuestionsOut:
-    """Questions whose answers would teach a map most."""
+    """Suggest the questions whose answers improve a map most."""
     profile = _profile(guest, profile)
     if guest is not None:
         n = min(n, GUEST_QUESTIONS)
@@ -256,7 +245,7 @@ def questions(
     progress = _progress(service, guest or caller.key, agreeing, profile)
     if guest is not None:
         service.shown_to_guests.show(guest, shown, progress.yours)
-        # A guest sees the pictures, not what they are called and where they lie.
+        # A guest sees the pictures, not their names and folders.
         shown = {image: _nameless(one) for image, one in shown.items()}
     made = [
         QuestionOut(anchor=shown[one.anchor], left=shown[one.left], right=shown[one.right])
@@ -270,7 +259,7 @@ def questions(
 def answer(
     service: Serving, guest: Guest, caller: Calling, agreeing: Agreeing, said: AnswerIn
 ) -> AnswerOut:
-    """Say which is closer.  When this answers, it is on disk."""
+    """Record which picture is closer.  It is on disk when this returns."""
     profile, person = _profile(guest, said.profile), guest or caller.key
     who = (person.name if person else None, profile)
     known = agreeing.find_answer(who, said.once)
@@ -288,10 +277,10 @@ def answer(
 def undo(
     service: Serving, guest: Guest, caller: Calling, agreeing: Agreeing, said: UndoAnswerIn
 ) -> AnswerOut:
-    """Take an answer back; who does not manage, their own."""
+    """Undo an answer; callers that may not manage can undo only their own."""
     profile, person = _profile(guest, said.profile), guest or caller.key
     col = service.collection
-    # Managers may undo everyone's.
+    # Managers may undo all answers.
     whose = None if guest is None and caller.manages else person
     own = {one.number for one in col.comparisons.all(profile=profile) if _mine(one, whose)}
     if said.number not in own:
@@ -306,7 +295,7 @@ def report(
     agreeing: Agreeing,
     profile: Annotated[str, Query(max_length=40, description="Whose answers.")] = "default",
 ) -> ReportOut:
-    """Who answered how often, and how far they agree with a map and with each other."""
+    """Return the answers of each person, and the agreement with a map and with each other."""
     answers = sum(service.collection.comparisons.count_by_person(profile=profile).values())
     if not answers:
         return ReportOut(
@@ -335,13 +324,13 @@ def waiting(
     service: Serving,
     profile: Annotated[str, Query(max_length=40, description="Which profile.")] = "default",
 ) -> WaitingOut:
-    """Answers that a profile has not taken in; until then they change no ranking."""
+    """List answers that a profile has not applied; they do not change its ranking yet."""
     return _waiting_out(service.collection.comparisons.waiting(profile))
 
 
 @router.post("/compare/take-in")
 def take_in(service: Serving, said: TakeInIn) -> TakenOut:
-    """Have a profile learn the answers that wait; rolling back to ``before`` takes them out."""
+    """Apply pending answers to a profile; a roll-back to ``before`` removes them."""
     col = service.collection
     before = col.profiles.version(said.profile).position
     taken = col.comparisons.take_in(said.answers, profile=said.profile)
@@ -359,7 +348,7 @@ def _waiting_out(found: list[PendingAnswers]) -> WaitingOut:
 
 @router.get("/compare/shares")
 def shares(service: Serving) -> SharesOut:
-    """Links for other people that work now."""
+    """List the open links for guests."""
     col = service.collection
     said: dict[tuple[str, str], int] = {}
     found = list(col.shares)
@@ -376,7 +365,7 @@ def shares(service: Serving) -> SharesOut:
 
 @router.post("/compare/shares", status_code=201)
 def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
-    """A link that only allows a person to answer questions."""
+    """Make a link that only allows a guest to answer questions."""
     if request.app.state.access.key is None:
         raise CollectionError("a server without a key cannot recognise guests; start it with a key")
     token = service.collection.shares.create(said.name, said.profile)
@@ -385,7 +374,7 @@ def share(request: Request, service: Serving, said: ShareIn) -> ShareOut:
 
 @router.post("/compare/unshare")
 def unshare(service: Serving, said: UnshareIn) -> SharesOut:
-    """Close a link; what was said through it stays."""
+    """Close a link; its answers stay."""
     service.collection.shares.revoke(said.name)
     return shares(service)
 
@@ -402,7 +391,7 @@ def _profile(guest: Share | None, asked: str) -> str:
 def _mine(said: ComparisonRecord, person: Share | AccessKey | None) -> bool:
     if person is None:
         return True
-    # Not what somebody of that name said through a link or with a key that is closed.
+    # Not the answers of an earlier, closed link or key of the same name.
     return said.person == person.name and said.at >= datetime.fromisoformat(person.made).timestamp()
 
 

@@ -16,53 +16,25 @@ from likewise.learning.learned_report import LearnedWord
 from likewise.learning.log import LogLine
 from likewise.search.explain import HeatMap
 from likewise.search.similarities import Similarity
+from likewise.server import schemas
 from likewise.server.roles import Calling
 from likewise.server.routes_collection import start_job
 from likewise.server.routes_pictures import Serving
-from likewise.server.schemas import (
-    AnswersOut,
-    AreaOut,
-    CurveOut,
-    DirectionOut,
-    ExampleOut,
-    ExplainIn,
-    ExplainOut,
-    FiguresOut,
-    HeatOut,
-    JobOut,
-    JudgeIn,
-    JudgeOut,
-    LearnedOut,
-    LineOut,
-    LogOut,
-    MoveOut,
-    Name,
-    PictureOut,
-    ProfileIn,
-    RollbackIn,
-    SharedOut,
-    SimilaritiesOut,
-    SimilarityOut,
-    Strict,
-    UndoIn,
-    UndoOut,
-    UseIn,
-    WordOut,
-)
+from likewise.server.schemas import Name, Strict
 from likewise.server.service import Service, figures_out
 
 router = APIRouter(prefix="/api", tags=["learning"])
 
 
 @router.post("/judge")
-def judge(service: Serving, said: JudgeIn) -> JudgeOut:
+def judge(service: Serving, said: schemas.JudgeIn) -> schemas.JudgeOut:
     """Say what is alike and what is not.  When this answers, the judgement is on disk."""
     col = service.collection
     query = service.resolve(said)
-    liked, disliked = ([service.image_of(p) for p in some] for some in (said.liked, said.disliked))
-    shown = None if said.shown is None else [service.image_of(p) for p in said.shown]
+    liked, disliked = (service.images_of(some) for some in (said.liked, said.disliked))
+    shown = None if said.shown is None else service.images_of(said.shown)
     made = col.judge(query, liked, disliked, text=said.text, shown=shown, profile=said.profile)
-    return JudgeOut(
+    return schemas.JudgeOut(
         judgement=made.number,
         contradicts=list(made.contradicts),
         learned=figures_out(col.profiles.figures(made.profile)),
@@ -70,18 +42,18 @@ def judge(service: Serving, said: JudgeIn) -> JudgeOut:
 
 
 @router.post("/undo")
-def undo(service: Serving, caller: Calling, said: UndoIn) -> UndoOut:
+def undo(service: Serving, caller: Calling, said: schemas.UndoIn) -> schemas.UndoOut:
     """Take back the last judgement, or the one named; who does not manage, one of their own."""
     col, number = service.collection, said.judgement
     if caller.key is not None and not caller.manages:
         if number is None:
             number = col.keys.last_judgement(caller.key, said.profile)
         col.keys.check_wrote(caller.key, [number])
-    return UndoOut(judgement=col.undo(number, profile=said.profile))
+    return schemas.UndoOut(judgement=col.undo(number, profile=said.profile))
 
 
 @router.post("/explain")
-def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
+def explain(service: Serving, asked: schemas.ExplainIn) -> schemas.ExplainOut:
     """Why a picture was found, by what ranked it: shared words and their places, or heat maps."""
     col = service.collection
     query, region = service.query(asked.query)
@@ -95,12 +67,12 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
     else:
         kept = service.find_upload(asked.query.upload or "")
         size = (kept.width, kept.height)
-    return ExplainOut(
+    return schemas.ExplainOut(
         score=found.score,
         space=found.space,
         shared=found.n_shared,
         words=[
-            SharedOut(
+            schemas.SharedOut(
                 contribution=word.contribution,
                 query=[(float(x), float(y)) for x, y in word.in_query],
                 picture=[(float(x), float(y)) for x, y in word.in_hit],
@@ -115,32 +87,32 @@ def explain(service: Serving, asked: ExplainIn) -> ExplainOut:
     )
 
 
-def _heat_out(heat: HeatMap | None) -> HeatOut | None:
+def _heat_out(heat: HeatMap | None) -> schemas.HeatOut | None:
     if heat is None:
         return None
-    return HeatOut(
+    return schemas.HeatOut(
         cells=heat.cells.tolist(),
         box=heat.box,
         rest=heat.rest,
-        areas=[AreaOut(name=one.name, share=one.share) for one in heat.areas()],
+        areas=[schemas.AreaOut(name=one.name, share=one.share) for one in heat.areas()],
     )
 
 
 @router.get("/similarities")
-def similarities(service: Serving) -> SimilaritiesOut:
+def similarities(service: Serving) -> schemas.SimilaritiesOut:
     """Every way to rank, learned ones with their figures; ``default`` is the profile in use."""
     found = service.collection.similarities
     answers = service.collection.comparisons.profiles()
-    return SimilaritiesOut(
+    return schemas.SimilaritiesOut(
         default=found["default"].profile or "default",
         items=[
-            SimilarityOut(
+            schemas.SimilarityOut(
                 name=name,
                 kind=_kind(made),
                 learned=made.profile is not None,
                 spaces=list(made.spaces),
                 figures=figures_out(made.figures),
-                answers=AnswersOut(person=answers[name].person, into=answers[name].into)
+                answers=schemas.AnswersOut.model_validate(answers[name], from_attributes=True)
                 if name in answers
                 else None,
             )
@@ -156,14 +128,14 @@ def _kind(made: Similarity) -> Literal["space", "profile", "metric", "map"]:
 
 
 @router.post("/similarities/use")
-def use(service: Serving, said: UseIn) -> SimilaritiesOut:
+def use(service: Serving, said: schemas.UseIn) -> schemas.SimilaritiesOut:
     """Make a similarity the default one."""
     service.collection.use(said.name)
     return similarities(service)
 
 
 @router.post("/profiles", status_code=201)
-def create(service: Serving, said: ProfileIn) -> SimilaritiesOut:
+def create(service: Serving, said: schemas.ProfileIn) -> schemas.SimilaritiesOut:
     """A new profile: empty, or a copy of another."""
     if said.copy_of is not None:
         service.collection.profiles.copy(said.copy_of, said.name)
@@ -173,39 +145,43 @@ def create(service: Serving, said: ProfileIn) -> SimilaritiesOut:
 
 
 @router.get("/profiles/{name}/log")
-def log(service: Serving, name: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> LogOut:
+def log(
+    service: Serving, name: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200
+) -> schemas.LogOut:
     """What was said in a profile, newest first."""
     lines = service.collection.log.entries(name, newest=limit)
     position = lines[-1].number if lines else 0
-    return LogOut(items=_lines(service, lines[::-1]), position=position)
+    return schemas.LogOut(items=_lines(service, lines[::-1]), position=position)
 
 
 @router.post("/profiles/{name}/rollback")
-def roll_back(service: Serving, name: str, said: RollbackIn) -> LogOut:
+def roll_back(service: Serving, name: str, said: schemas.RollbackIn) -> schemas.LogOut:
     """Return to an earlier version; the way forward again is another roll-back."""
     service.collection.profiles.roll_back(said.position, profile=name)
     return log(service, name)
 
 
 @router.get("/profiles/{name}/learned")
-def what_was_learned(service: Serving, name: str) -> LearnedOut:
+def what_was_learned(service: Serving, name: str) -> schemas.LearnedOut:
     """Words or directions that gained and lost most, pictures that moved, curve and versions."""
     found = service.collection.profiles.report(name)
-    return LearnedOut(
+    return schemas.LearnedOut(
         profile=found.profile,
         space=found.space,
         version=found.position,
-        figures=figures_out(found.figures) or FiguresOut.nothing(),
+        figures=figures_out(found.figures) or schemas.FiguresOut.nothing(),
         gained=_words(service, found.gained),
         lost=_words(service, found.lost),
         directions=_directions(service, found.directions),
         moved=_moves(service, found.moved),
-        curve=[CurveOut(n=p.judgement, learned=p.learned, plain=p.plain) for p in found.curve],
+        curve=[
+            schemas.CurveOut(n=p.judgement, learned=p.learned, plain=p.plain) for p in found.curve
+        ],
         versions=_lines(service, found.log[::-1][:200]),
     )
 
 
-def _words(service: Service, words: Iterable[LearnedWord]) -> list[WordOut]:
+def _words(service: Service, words: Iterable[LearnedWord]) -> list[schemas.WordOut]:
     made = []
     for word in words:
         shown = service.pictures_out(example.image for example in word.examples)
@@ -221,9 +197,9 @@ def _words(service: Service, words: Iterable[LearnedWord]) -> list[WordOut]:
                 left, right = (max(0, min(1, side)) * picture.width for side in (x, x + w))
                 top, bottom = (max(0, min(1, side)) * picture.height for side in (y, y + h))
                 box = (left, top, right - left, bottom - top)
-            examples.append(ExampleOut(picture=picture, box=box))
+            examples.append(schemas.ExampleOut(picture=picture, box=box))
         made.append(
-            WordOut(
+            schemas.WordOut(
                 word=word.word, weight=word.weight, change=word.change, frequency=word.pictures,
                 examples=examples,
             )
@@ -231,28 +207,28 @@ def _words(service: Service, words: Iterable[LearnedWord]) -> list[WordOut]:
     return made
 
 
-def _directions(service: Service, directions: Sequence[Direction]) -> list[DirectionOut]:
+def _directions(service: Service, directions: Sequence[Direction]) -> list[schemas.DirectionOut]:
     shown = service.pictures_out(
         example.image for one in directions for example in (*one.one_end, *one.other_end)
     )
 
-    def pictures(end: Iterable[Example]) -> list[PictureOut]:
+    def pictures(end: Iterable[Example]) -> list[schemas.PictureOut]:
         return [shown[example.image] for example in end if example.image in shown]
 
     return [
-        DirectionOut(
+        schemas.DirectionOut(
             value=one.value, one_end=pictures(one.one_end), other_end=pictures(one.other_end)
         )
         for one in directions
     ]
 
 
-def _moves(service: Service, moves: Sequence[Move]) -> list[MoveOut]:
+def _moves(service: Service, moves: Sequence[Move]) -> list[schemas.MoveOut]:
     shown = service.pictures_out(
         example.image for move in moves for example in (move.query, move.picture)
     )
     return [
-        MoveOut(
+        schemas.MoveOut(
             query=shown[move.query.image], picture=shown[move.picture.image],
             before=move.before, after=move.after,
         )
@@ -261,22 +237,22 @@ def _moves(service: Service, moves: Sequence[Move]) -> list[MoveOut]:
     ]  # fmt: skip
 
 
-def _lines(service: Service, lines: Iterable[LogLine]) -> list[LineOut]:
+def _lines(service: Service, lines: Iterable[LogLine]) -> list[schemas.LineOut]:
     lines = list(lines)
     wanted = {i for line in lines for i in (*line.liked, *line.disliked)}
     wanted |= {line.query for line in lines if line.query is not None}
     shown = service.pictures_out(wanted)
     return [
-        LineOut(
-            number=line.number, version=line.version, kind=line.kind, made=line.made,
-            session=line.session, stands=line.stands, query=shown.get(line.query or 0),
-            liked=[shown[i] for i in line.liked if i in shown],
-            disliked=[shown[i] for i in line.disliked if i in shown],
-            about=line.about, contradicts=list(line.contradicts), text=line.text,
-            person=line.person, answers=line.answers, who=line.who,
+        schemas.LineOut.model_validate(
+            line._asdict()
+            | {
+                "query": shown.get(line.query or 0),
+                "liked": [shown[i] for i in line.liked if i in shown],
+                "disliked": [shown[i] for i in line.disliked if i in shown],
+            }
         )
         for line in lines
-    ]  # fmt: skip
+    ]
 
 
 models_router = APIRouter(prefix="/api", tags=["models"])
@@ -327,7 +303,7 @@ def models(service: Serving) -> ModelsOut:
 
 
 @models_router.post("/models", status_code=202)
-def learn(request: Request, service: Serving, said: LearnIn) -> JobOut:
+def learn(request: Request, service: Serving, said: LearnIn) -> schemas.JobOut:
     """Learn a metric or a map now, from the log; progress comes as events."""
 
     def job(col: Collection, report: Report) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -15,7 +14,7 @@ from likewise.catalog.picture_marks import Marks
 from likewise.collection.collection import Collection
 from likewise.library.library import KEEP_RULE, AlbumChange, DuplicateGroup, Marked
 from likewise.server.routes_collection import start_job
-from likewise.server.routes_pictures import Serving, refuse_unknown
+from likewise.server.routes_pictures import Serving, from_state, refuse_unknown
 from likewise.server.schemas import JobOut, MarkedPictureOut, PictureId, PictureOut, Strict, WhereIn
 from likewise.server.service import Service
 
@@ -205,12 +204,7 @@ class Duplicates:
         return {"groups": len(groups), "pictures": pictures}
 
 
-async def _duplicates_of(request: Request) -> Duplicates:
-    found: Duplicates = request.app.state.duplicates
-    return found
-
-
-Finding = Annotated[Duplicates, Depends(_duplicates_of)]
+Finding = Annotated[Duplicates, from_state("duplicates")]
 
 
 @router.post("/duplicates", status_code=202)
@@ -318,21 +312,15 @@ def about(service: Serving, picture: str) -> AboutOut:
     library, image = service.collection.library, service.row_of(picture).id
     moment, source = library.moment(image) or (None, None)
     mark = library.marks([image]).get(image, Marks())
-    return AboutOut.model_validate(
-        {
-            "moment": moment,
-            "source": source,
-            **mark._asdict(),
-            "albums": library.albums_of(image),
-        }
-    )
+    known = {"moment": moment, "source": source, "albums": library.albums_of(image)}
+    return AboutOut.model_validate(known | mark._asdict())
 
 
 @router.post("/marks")
 def mark(service: Serving, said: MarkIn) -> MarkedOut:
     """Give stars, make favourites, hide; tells what was there before."""
     done = service.collection.library.mark(
-        [service.image_of(picture) for picture in said.pictures],
+        service.images_of(said.pictures),
         stars=said.stars,
         favourite=said.favourite,
         hidden=said.hidden,
@@ -373,15 +361,15 @@ def albums(service: Serving) -> AlbumsOut:
 @router.post("/albums/add")
 def add_to_album(service: Serving, said: AlbumIn) -> AlbumChangeOut:
     """Put pictures into an album, which is made where there is none of that name."""
-    images = _images(service, said.pictures)
-    return _told(service, service.collection.library.add_to_album(said.album, images))
+    images = service.images_of(said.pictures)
+    return _change_out(service, service.collection.library.add_to_album(said.album, images))
 
 
 @router.post("/albums/take")
 def take_from_album(service: Serving, said: AlbumIn) -> AlbumChangeOut:
     """Take pictures out of an album."""
-    images = _images(service, said.pictures)
-    return _told(service, service.collection.library.take_from_album(said.album, images))
+    images = service.images_of(said.pictures)
+    return _change_out(service, service.collection.library.take_from_album(said.album, images))
 
 
 @router.post("/albums/rename")
@@ -394,14 +382,10 @@ def rename_album(service: Serving, said: AlbumRenameIn) -> AlbumsOut:
 @router.post("/albums/delete")
 def delete_album(service: Serving, said: AlbumIn) -> AlbumChangeOut:
     """Delete an album, never its pictures."""
-    return _told(service, service.collection.library.delete_album(said.album))
+    return _change_out(service, service.collection.library.delete_album(said.album))
 
 
-def _images(service: Service, names: Iterable[str]) -> list[int]:
-    return [service.image_of(name) for name in names]
-
-
-def _told(service: Service, done: AlbumChange) -> AlbumChangeOut:
+def _change_out(service: Service, done: AlbumChange) -> AlbumChangeOut:
     return AlbumChangeOut(
         album=done.album,
         pictures=[service.name_of(i) for i in done.pictures],

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from likewise.errors import InvalidInput
 from likewise.server.routes_page import has_tag
-from likewise.server.routes_pictures import FOREVER, JPEG, Serving
+from likewise.server.routes_pictures import FOREVER, JPEG, Serving, from_state
 from likewise.server.schemas import Name, PictureId, QueryIn, SearchIn, Strict
-from likewise.server.service import MOST, Service
+from likewise.server.service import MAX_RESULTS, Recent, Service
 from likewise.server.thumbnail_sheets import A_SHEET, ACROSS, SPRITE, important, sheet, sheet_key
 from likewise_methods.ordinal import fit_to_square, place_on_grid
 
@@ -89,22 +87,16 @@ class Maps:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._maps: OrderedDict[tuple[str, int], DrawnMap] = OrderedDict()
-        self._sheets: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-        self._lock = threading.Lock()
+        self._maps: Recent[tuple[str, int], DrawnMap] = Recent(KEPT_MAPS)
+        self._sheets: Recent[tuple[str, int], bytes] = Recent(KEPT_SHEETS)
 
     def get(self, name: str) -> DrawnMap:
         key = (name, self._service.collection.revision)
-        with self._lock:
-            if key in self._maps:
-                self._maps.move_to_end(key)
-                return self._maps[key]
-        made = DrawnMap(self._service, name)
-        with self._lock:
-            self._maps[key] = made
-            while len(self._maps) > KEPT_MAPS:
-                self._maps.popitem(last=False)
-        return made
+        found = self._maps.get(key)
+        if found is None:
+            found = DrawnMap(self._service, name)
+            self._maps.put(key, found)
+        return found
 
     def sheet(self, name: str, number: int) -> tuple[bytes, bool]:
         """A sheet, and whether every picture on it could be read."""
@@ -113,29 +105,19 @@ class Maps:
         if not images:
             raise InvalidInput(f"the map {name!r} has no sheet {number}")
         key = (drawn.version, number)
-        with self._lock:
-            if key in self._sheets:
-                self._sheets.move_to_end(key)
-                return self._sheets[key], True
+        kept = self._sheets.get(key)
+        if kept is not None:
+            return kept, True
         col = self._service.collection
         found = col.pictures.content_keys(images)
         keys = [(found.get(i, b""), partial(col.pictures.file_of, i)) for i in images]
         made, whole = sheet(col.root, keys, self._service.decoders.thumbnail)
-        if not whole:
-            return made, False
-        with self._lock:
-            self._sheets[key] = made
-            while len(self._sheets) > KEPT_SHEETS:
-                self._sheets.popitem(last=False)
-        return made, True
+        if whole:
+            self._sheets.put(key, made)
+        return made, whole
 
 
-async def _maps_of(request: Request) -> Maps:
-    found: Maps = request.app.state.maps
-    return found
-
-
-Mapping = Annotated[Maps, Depends(_maps_of)]
+Mapping = Annotated[Maps, from_state("maps")]
 
 
 @router.get("/{name}", response_model=PointsOut)
@@ -192,7 +174,9 @@ async def one_sheet(
 def likeness(service: Serving, maps: Mapping, name: str, asked: ColourIn) -> Response:
     """How alike to a query each point is, as its place in the ranking of the first 10,000."""
     drawn = maps.get(name)
-    answer = service.rank(SearchIn.model_validate({"query": asked.query, "by": asked.by}), MOST)
+    answer = service.rank(
+        SearchIn.model_validate({"query": asked.query, "by": asked.by}), MAX_RESULTS
+    )
     ranks = [2.0] * len(drawn.ids)
     last = max(1, len(answer.ids) - 1)
     for place, image in enumerate(answer.ids):

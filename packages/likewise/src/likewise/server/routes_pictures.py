@@ -45,7 +45,7 @@ from likewise.server.schemas import (
     UploadOut,
     WhereIn,
 )
-from likewise.server.service import MOST, Answer, Service
+from likewise.server.service import MAX_RESULTS, Answer, Service
 
 router = APIRouter(prefix="/api", tags=["pictures"])
 LARGE = 2048
@@ -64,13 +64,17 @@ _BYTES = {
 }
 
 
-# Asynchronous, so that finding it costs no thread.
-async def _service_of(request: Request) -> Service:
-    found: Service = request.app.state.service
-    return found
+def from_state(name: str) -> Any:
+    """Return the dependency that is the application's ``state`` of this name."""
+
+    # Asynchronous, so that it needs no thread.
+    async def find(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(find)
 
 
-Serving = Annotated[Service, Depends(_service_of)]
+Serving = Annotated[Service, from_state("service")]
 
 
 def refuse_unknown(request: Request, known: set[str]) -> None:
@@ -209,7 +213,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
     where = asked.where.plain()
     # A cut-off, a filter or dates need the whole list to know how long it is.
     whole = asked.above is not None or bool(where) or asked.sort == "date"
-    wanted = MOST if whole else min(MOST, asked.offset + asked.limit)
+    wanted = MAX_RESULTS if whole else min(MAX_RESULTS, asked.offset + asked.limit)
     answer = service.rank(asked, wanted)
     page = _page(col, answer, asked)
     rows = col.pictures.rows(answer.ids[i] for i in page)

@@ -31,7 +31,7 @@ Tag = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class TagOut(BaseModel):
-    """``pictures`` have it; suggestions nobody confirmed are told among the ``sources`` only."""
+    """``pictures`` counts confirmed tags; ``sources`` also counts suggestions."""
 
     tag: str
     pictures: int
@@ -57,7 +57,7 @@ class SuggestionOut(BaseModel):
 
 
 class TaggedOut(BaseModel):
-    """A picture's tags with who says so, those refused for it, and what it may deserve."""
+    """A picture's tags with their sources, its refused tags, and suggestions."""
 
     picture: PictureOut
     tags: dict[str, list[str]]
@@ -81,9 +81,9 @@ class TagUndoIn(Strict):
 
 
 class TagLinesOut(BaseModel):
-    """Lines of the log, for undo; empty where it had been said before.
+    """Lines of the log, for undo; empty where nothing changed.
 
-    ``action``: what undoes them all, where it was of several pictures.
+    ``action`` undoes all of them, where several pictures changed.
     """
 
     lines: list[int]
@@ -113,7 +113,7 @@ class TagAllIn(Strict):
 
 
 class ExportIn(Strict):
-    """``place``: "beside" the pictures, or a folder of this machine."""
+    """``place``: a folder of this machine, or "beside" for the folders of the pictures."""
 
     place: str = Field("beside", min_length=1, max_length=4096)
 
@@ -142,7 +142,7 @@ def untagged(
     offset: Annotated[int, Query(ge=0, le=1 << 40, description="Pictures to pass over.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="Pictures, at most.")] = 20,
 ) -> UntaggedOut:
-    """Pictures nobody tagged, as they were added."""
+    """List pictures without tags, in the order they were added."""
     total, rows = service.collection.pictures.page(
         sort="added", descending=False, where={"tagged": False}, offset=offset, limit=limit
     )
@@ -157,7 +157,7 @@ def of_picture(
     picture: str,
     k: Annotated[int, Query(ge=1, le=50, description="Suggestions, at most.")] = 6,
 ) -> TaggedOut:
-    """What a picture is tagged with, and what it may deserve, with the pictures behind it."""
+    """Return a picture's tags and suggestions, with the pictures that support them."""
     col = service.collection
     row = service.row_of(picture)
     found = col.suggest_tags(row.id, k) if len(col) else []
@@ -184,27 +184,27 @@ def of_picture(
 
 @router.post("/tags/set")
 def set_tags(service: Serving, said: TagManyIn) -> TagLinesOut:
-    """Give tags to pictures and take tags from them, all or none of it."""
-    images = [service.image_of(picture) for picture in said.pictures]
+    """Add and remove tags of pictures in one transaction."""
+    images = service.images_of(said.pictures)
     done = service.collection.tags.change_many(images, said.add, said.remove)
     return TagLinesOut(lines=done.lines, action=done.action)
 
 
 @router.post("/tags/accept")
 def accept(service: Serving, said: TagOneIn) -> TagLinesOut:
-    """A suggested tag is right."""
+    """Accept a suggested tag."""
     return _lines(service.collection.tags.accept(service.image_of(said.picture), said.tag))
 
 
 @router.post("/tags/reject")
 def reject(service: Serving, said: TagOneIn) -> TagLinesOut:
-    """A tag is wrong: it goes, and is not suggested for this picture again."""
+    """Reject a tag: it is removed and not suggested for this picture again."""
     return _lines(service.collection.tags.reject(service.image_of(said.picture), said.tag))
 
 
 @router.post("/tags/save")
 def save(service: Serving, said: SaveIn) -> SavedOut:
-    """Make a tag of typed words: what was liked under them is tagged, the rest suggested."""
+    """Save typed words as a tag: tag the liked pictures, suggest it for the rest."""
     done = service.collection.tags.save_query(
         said.text, said.tag, k=said.k, above=said.above, profile=said.profile
     )
@@ -216,7 +216,7 @@ def save(service: Serving, said: SaveIn) -> SavedOut:
 
 @router.post("/tags/undo")
 def undo(service: Serving, caller: Calling, said: TagUndoIn) -> TagLinesOut:
-    """Take words about tags back, the last one first; who does not manage, their own."""
+    """Undo tag changes, the last first; callers that may not manage undo only their own."""
     if caller.key is not None and not caller.manages:
         service.collection.keys.check_wrote(caller.key, said.lines)
     return TagLinesOut(
@@ -226,7 +226,7 @@ def undo(service: Serving, caller: Calling, said: TagUndoIn) -> TagLinesOut:
 
 @router.post("/tags/all", status_code=202)
 def tag_all(request: Request, service: Serving, said: TagAllIn) -> JobOut:
-    """Suggested tags for every picture nobody tagged; progress comes as events."""
+    """Suggest tags for every untagged picture; events report the progress."""
     _needs_tags(service)
     return start_job(
         request,
@@ -238,7 +238,7 @@ def tag_all(request: Request, service: Serving, said: TagAllIn) -> JobOut:
 
 @router.post("/tags/export", status_code=202)
 def export(request: Request, service: Serving, said: ExportIn) -> JobOut:
-    """XMP sidecars, never into the pictures; progress comes as events."""
+    """Write XMP sidecars; picture files are never changed.  Events report the progress."""
     place = whole_place(said.place)
     _needs_tags(service)
     return start_job(
@@ -247,7 +247,7 @@ def export(request: Request, service: Serving, said: ExportIn) -> JobOut:
 
 
 def whole_place(said: str) -> str:
-    """Where sidecars go: "beside", or a whole path."""
+    """Return the folder for sidecars as an absolute path, or "beside"."""
     if said == "beside":
         return said
     place = os.path.expanduser(said)
@@ -268,13 +268,13 @@ def _lines(number: int | None) -> TagLinesOut:
 actions_router = APIRouter(prefix="/api", tags=["actions"])
 
 _MANY = 20_000
-"""Pictures of one action: their names must fit into a request."""
+"""The most pictures of one action; their names must fit into a request."""
 _NAMED = 20
-"""Folders and problems that an answer names; of the others it counts."""
+"""The most folders and problems that a response lists; it counts the rest."""
 
 
 class ActionOut(BaseModel):
-    """``what`` in words, without the count; ``pictures`` counts files where it wrote sidecars."""
+    """``what`` describes it without the count; ``pictures`` counts files if it wrote sidecars."""
 
     id: int
     kind: str
@@ -304,7 +304,7 @@ class ActionUndoneOut(BaseModel):
 
 
 class RemoveIn(Strict):
-    """``from_disk`` moves the files too; it is asked twice, and ``sure`` is the second answer."""
+    """``from_disk`` moves the files too; ``sure`` must confirm it."""
 
     pictures: list[PictureId] = Field(min_length=1, max_length=_MANY)
     from_disk: bool = False
@@ -312,7 +312,7 @@ class RemoveIn(Strict):
 
 
 class RemovedOut(BaseModel):
-    """``moved``: files that went into the collection's folder "removed"."""
+    """``moved`` counts files moved into the collection's folder "removed"."""
 
     action: int
     pictures: int
@@ -326,7 +326,7 @@ class FolderCountOut(BaseModel):
 
 
 class SidecarPlanOut(BaseModel):
-    """What writing sidecars would do; of ``n_folders`` folders the fullest are named."""
+    """The effect of an export; ``folders`` lists the fullest of ``n_folders``."""
 
     new: int
     changed: int
@@ -342,7 +342,7 @@ class SuggestedOut(BaseModel):
 
 
 class SettleIn(Strict):
-    """Of one tag's suggestions, those that are right and those that are not."""
+    """Suggestions of one tag to accept and to reject."""
 
     tag: Tag
     accept: list[PictureId] = Field(default=[], max_length=_MANY)
@@ -354,15 +354,15 @@ def actions(
     service: Serving,
     limit: Annotated[int, Query(ge=1, le=1000, description="Actions, at most.")] = 50,
 ) -> ActionsOut:
-    """What was done to many pictures at once, the newest first; what was undone is marked."""
+    """List bulk actions, newest first; undone ones are marked."""
     return ActionsOut(items=[_action_out(one) for one in service.collection.actions.list(limit)])
 
 
 @actions_router.post("/actions/undo", name="undo")
 def undo_action(service: Serving, caller: Calling, said: ActionUndoIn) -> ActionUndoneOut:
-    """Restore exactly what an action changed; what was changed since is left alone.
+    """Restore exactly what an action changed; later changes stay.
 
-    Who does not manage may undo what they did themselves.
+    Callers that may not manage can undo only their own actions.
     """
     caller.check_own(service.collection.actions[said.action].key)
     done = service.collection.actions.undo(said.action)
@@ -374,13 +374,13 @@ def undo_action(service: Serving, caller: Calling, said: ActionUndoIn) -> Action
 
 @actions_router.post("/pictures/remove")
 def remove(service: Serving, said: RemoveIn) -> RemovedOut:
-    """Take pictures out of the collection.  Files stay, unless that is asked for twice."""
+    """Remove pictures from the collection.  Files stay unless ``from_disk`` is confirmed."""
     if said.from_disk and not said.sure:
         raise InvalidInput(
             "from_disk moves the files of these pictures out of their folders into the "
             "collection's folder 'removed'; say sure as well"
         )
-    images = [service.image_of(picture) for picture in said.pictures]
+    images = service.images_of(said.pictures)
     done = service.collection.actions.remove(images, from_disk=said.from_disk)
     return RemovedOut(
         action=done.action, pictures=done.pictures, moved=done.moved,
@@ -390,7 +390,7 @@ def remove(service: Serving, said: RemoveIn) -> RemovedOut:
 
 @actions_router.post("/tags/export/plan")
 def plan_export(service: Serving, said: ExportIn) -> SidecarPlanOut:
-    """How many sidecars an export would write, and where; nothing is written."""
+    """Count the sidecars an export would write, by folder; write nothing."""
     plan = service.collection.tags.plan_xmp(whole_place(said.place))
     fullest = sorted(plan.folders.items(), key=lambda one: (-one[1], one[0]))
     return SidecarPlanOut(
@@ -407,7 +407,7 @@ def suggested(
     offset: Annotated[int, Query(ge=0, le=1 << 40, description="Pictures to pass over.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="Pictures, at most.")] = 200,
 ) -> SuggestedOut:
-    """Pictures with a suggested tag that was not accepted or rejected yet."""
+    """List pictures with a suggested tag that is neither accepted nor rejected."""
     found = service.collection.tags.suggested_for(tag)
     page = found[offset:][:limit]
     shown = service.pictures_out(page)
@@ -417,7 +417,7 @@ def suggested(
 @actions_router.post("/tags/settle")
 def settle(service: Serving, said: SettleIn) -> TagLinesOut:
     """Accept many suggestions of one tag and reject others, as one action."""
-    yes, no = ([service.image_of(one) for one in some] for some in (said.accept, said.reject))
+    yes, no = (service.images_of(some) for some in (said.accept, said.reject))
     if not (yes or no):
         raise InvalidInput("name pictures to accept or to reject")
     done = service.collection.tags.settle_suggestions(said.tag, yes, no)
