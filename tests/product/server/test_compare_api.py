@@ -129,7 +129,7 @@ def test_a_link_is_no_key_to_the_collection(
         answer = guest.get(f"/api/compare/questions?n=8&seed={seed}")
         if answer.status_code != 200:
             break
-    assert "answer some questions" in check_error(answer, 409, "busy")
+    assert "answer some, then go on" in check_error(answer, 409, "busy")
     others = [one for one in listed if one["id"] not in seen]
     assert others
     for one in others:
@@ -212,7 +212,7 @@ def test_without_a_key_there_are_no_links(root: Path) -> None:
     guarded, _ = make_app(root, Access(allowed_hosts("127.0.0.1", 8700), None, None))
     with Client(guarded, base_url=f"http://{HOST}") as anybody:
         message = anybody.refused("/api/compare/shares", {"name": "Ada"}, 409, "refused")
-        assert "start it with one" in message
+        assert "start it with a key" in message
 
 
 def test_names_of_links_are_names(client: Client) -> None:

@@ -116,7 +116,7 @@ def test_sidecars_are_written_below_a_folder(tagged: Client, tmp_path: Path) -> 
 
 def test_an_export_needs_tags_and_a_place(client: Client, tagged: Client) -> None:
     message = tagged.refused("/api/tags/export", {"place": "relative"}, 422, "invalid")
-    assert "begin with /" in message
+    assert "start it with /" in message
 
 
 def test_all_pictures_are_tagged_in_the_background(tagged: Client) -> None:

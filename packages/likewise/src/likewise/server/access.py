@@ -1,11 +1,10 @@
-"""Who may ask: hosts, tickets, cookies, origins, sizes; and the headers every answer carries.
+"""Check every request: host, origin, key or session, role and size; add the security headers.
 
-One layer around the whole application, so that a route cannot forget it.  A *ticket* in a printed
-address lets a browser in once; what it gets is the cookie of a *session* (``sessions.py``), which
-lasts.  Programs send the *key* as a bearer token.  Other people have *named keys*, each with a role
-(``roles.py`` says what each role may do), and sign in with them.  Nothing else
-opens a route, and nothing but the entrance sets a cookie.  A *guest* has a token of their own
-instead, which opens :data:`FOR_GUESTS` and nothing more.
+This is one layer around the whole application, so that no route can omit a check.  A *ticket* in a
+printed address signs a browser in once and gives it the cookie of a *session* (``sessions.py``).
+Programs send the *key* as a bearer token.  Other people sign in with *named keys*, each with a role
+(``roles.py`` lists what a role may do).  A *guest* has a token that only opens :data:`FOR_GUESTS`.
+Nothing else opens a route, and only signing in sets a cookie.
 """
 
 from __future__ import annotations
@@ -31,27 +30,29 @@ from likewise.server.roles import CALLER, MAY, OWNER, Caller, least_role
 from likewise.server.sessions import LASTS, RENEWED_AFTER, Session, Sessions
 
 GUESTS = "guest-"
-"""Before the name of a guest's cookie."""
+"""The prefix of the name of a guest's cookie."""
 MAX_BODY = 1 << 20
-"""Bytes of a request, uploads apart."""
+"""The most bytes of a request, other than an upload."""
 MAX_UPLOAD = 64 << 20
 UPLOAD_PATH = "/api/uploads"
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
-"""Where a browser shows a key and gets a session, and where it gives it up."""
+"""The routes that exchange a key for a session, and that end a session."""
 MAX_SIGN_IN = 4096
 OPEN_PATHS = frozenset({"/favicon.ico"})
-"""What a browser asks for on its own account, before and without a cookie: an empty answer."""
+"""Paths that a browser requests by itself, without a cookie; the response is empty."""
 OPEN_PARTS = frozenset(f"/page/{name}" for name in replies.PARTS)
-"""Parts of the page that need no sign-in: the same in every installation."""
+"""Files of the page that need no sign-in; they are the same in every installation."""
 
 FOR_GUESTS = re.compile(
     r"/|/page/.*|/api/me|/api/compare/(?:questions|answers|undo)"
     r"|/api/pictures/[^/]+/thumbnail"
 )
-"""What a guest may ask for: the page, the questions, and the pictures these name, small.  (Nobody
-can make up a picture's name, and the route asks whether it was among their questions.)"""
+"""What a guest may request: the page, the questions, and thumbnails of their pictures.
+
+Picture names cannot be guessed, and the route checks that the guest was asked about the picture.
+"""
 GUEST = "likewise.guest"
-"""Where the routes find the guest in a request's scope."""
+"""The key of the guest in a request's scope."""
 
 _HEADERS = (
     (
@@ -73,7 +74,7 @@ _NOT_LET_IN = (
 _NO_SUCH_KEY = (
     "this key does not work; it may be mistyped or revoked: ask the person who gave it to you"
 )
-"""Whatever is wrong with it: who guesses learns nothing."""
+"""The same message for every reason, so that guessing a key reveals nothing."""
 _KEY_IN_ADDRESS = (
     "do not put a key into an address, which browsers and proxies store: sign in with it, "
     "and have it revoked if others could read the address"
@@ -89,13 +90,13 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass
 class Access:
-    """What this server lets in.  ``key`` None (loopback only) lets everybody on this machine in.
+    """The keys, tickets and sessions that a server accepts.
 
-    ``ticket`` is that of the address a server prints when it starts; tickets that others sign for
-    the server of the name ``run`` are as good.  ``own_ticket`` is that of the address a browser is
-    started with, which others can read: it is no good for another user.  ``collection`` is told to
-    whoever is not let in, so that they can ask for an address of it: None where strangers could
-    see that.
+    Without a ``key`` (loopback only) every program of this machine has access.  ``ticket`` is in
+    the address that the server prints when it starts; a ticket that another process signs for the
+    server named ``run`` works too.  ``own_ticket`` is in the address a browser is started with,
+    which other users can read, so it works for the server's own user only.  ``collection`` is shown
+    on the sign-in page, so that a person can make a new address; None hides it from strangers.
     """
 
     hosts: frozenset[str]
@@ -113,7 +114,7 @@ class Access:
         self._ticket_of = self.sessions.cookie
 
     def knows(self, headers: dict[str, str]) -> bool:
-        """Whether a request carries the server's key, or the cookie of an owner's session."""
+        """Return whether a request has the server's key or the cookie of an owner's session."""
         if self.key is None:
             return True
         bearer = _bearer(headers)
@@ -123,13 +124,13 @@ class Access:
         return found is not None and found.key is None
 
     def session_of(self, headers: dict[str, str]) -> Session | None:
-        """The session a request says it belongs to, if that is one."""
+        """Return the session of a request's cookie, if it is valid."""
         return self.sessions.find(self.cookie_of(headers), self.key or "")
 
     def named_key(self, headers: dict[str, str]) -> AccessKey | None:
-        """The named key a request carries, or began its session with, while that works.
+        """Return the named key of a request or of its session, while that key works.
 
-        The catalog is asked each time: whoever revoked it, at whichever server, it ends at once.
+        Each request checks the catalog, so that a revoked key stops working at once on all servers.
         """
         if self.keys is None:
             return None
@@ -140,33 +141,33 @@ class Access:
         return None if found is None or found.key is None else self.keys.of_id(found.key)
 
     def cookie_of(self, headers: dict[str, str]) -> str | None:
-        """The session a request says it belongs to."""
+        """Return the value of a request's session cookie."""
         return _cookie(headers, self.sessions.cookie)
 
     def session_cookie(self, key: int | None = None, *, mark: str = "") -> str:
-        """A new session, as a browser is told: the owner's, or that of a named key.
+        """Return the Set-Cookie value of a new session, of the owner or of a named key.
 
-        ``mark`` is that of a session that it takes the place of.
+        ``mark`` is the mark of the session that it replaces.
         """
         kept = f"; Max-Age={LASTS}" if self.sessions.lasting else ""
         value = self.sessions.issue(key, mark=mark, server_key=(self.key or "") if mark else "")
         return f"{self.sessions.cookie}={value}; Path=/; HttpOnly; SameSite=Strict{kept}"
 
     def no_session(self) -> str:
-        """What takes a browser's session away."""
+        """Return the Set-Cookie value that deletes a browser's session."""
         return f"{self.sessions.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
 
     def sign_in(self, secret: str) -> tuple[Caller, str] | None:
-        """(who that is, the cookie of a session) for a key that somebody shows."""
+        """Return the caller with this key and the cookie of a new session."""
         if self.key is not None and _is(secret, self.key):
             return OWNER, self.session_cookie(mark="s")
         found = None if self.keys is None else self.keys.of_secret(secret)
         return None if found is None else (Caller(found.role, found), self.session_cookie(found.id))
 
     def take(self, offered: str, *, by_another: bool = False) -> bool:
-        """Whether a ticket is good; it is good once, and not after sessions were ended.
+        """Accept a ticket, once; return whether it was valid.
 
-        ``by_another``: another user of this machine offers it.
+        Ending all sessions invalidates it.  ``by_another``: another user of this machine sent it.
         """
         if self.key is not None and self.sessions.take(offered, self.run):
             return True
@@ -175,7 +176,7 @@ class Access:
         if _is(offered, self.ticket):
             self.ticket = None
             return True
-        # Read by somebody else it is not used up either: the browser is yet to come.
+        # Another user who read it does not use it up: the browser has yet to send it.
         if not by_another and _is(offered, self.own_ticket):
             self.own_ticket = None
             return True
@@ -183,12 +184,12 @@ class Access:
 
 
 def _is(offered: str, ticket: str | None) -> bool:
-    said = offered.encode(errors="surrogatepass")  # JSON can hold halves of characters
-    return ticket is not None and hmac.compare_digest(said, ticket.encode())
+    given = offered.encode(errors="surrogatepass")  # JSON can contain lone surrogates
+    return ticket is not None and hmac.compare_digest(given, ticket.encode())
 
 
 def allowed_hosts(host: str, port: int, more: Iterable[str] = ()) -> frozenset[str]:
-    """Values of the Host header this server answers to, in lower case."""
+    """Return the values of the Host header that this server accepts, in lower case."""
     names = {"127.0.0.1", "localhost", "[::1]", *more}
     if host not in ("0.0.0.0", "::"):
         names.add(host)
@@ -201,12 +202,12 @@ def _is_another(scope: Scope) -> bool:
 
 
 def cookie_name(host: str) -> str:
-    """Of a guest, by the port: cookies know none, and two servers would take each other's away."""
+    """Return the name of a guest's cookie; with the port, since cookies ignore ports."""
     return f"likewise-{host.rpartition(']')[2].partition(':')[2] or '80'}"
 
 
 class Guard:
-    """The layer around the application."""
+    """ASGI middleware that checks every request before the application."""
 
     def __init__(self, app: App, access: Access) -> None:
         self._app, self._access = app, access
@@ -234,7 +235,7 @@ class Guard:
         try:
             await self._let_in(scope, headers, receive, send)
         except CatalogAway as error:
-            # Who asks is in the catalog too.
+            # Named keys and guests are in the catalog.
             await send_json(send, 503, plain_error("catalog_away", str(error)))
         except CollectionBusy as error:
             await send_json(send, 409, plain_error("busy", str(error)))
@@ -256,7 +257,7 @@ class Guard:
             if scope["method"] in ("GET", "HEAD") and scope["path"] in OPEN_PARTS:
                 await self._pass(scope, receive, send)
             else:
-                await self._send_away(send, headers, _NOT_LET_IN)
+                await self._send_not_let_in(send, headers, _NOT_LET_IN)
         elif not FOR_GUESTS.fullmatch(scope["path"]):
             message = "your link only allows you to answer questions"
             await send_json(send, 403, plain_error("guest", message))
@@ -269,7 +270,7 @@ class Guard:
         await _BodyLimit(self._app, limit)(scope, receive, send)
 
     async def _caller(self, headers: dict[str, str]) -> Caller | None:
-        """The owner, or a person with a named key."""
+        """Return the owner or the person with a named key."""
         if self._access.knows(headers):
             return OWNER
         if _bearer(headers) is None and self._access.session_of(headers) is None:
@@ -299,7 +300,7 @@ class Guard:
             await self._pass(scope, receive, send)
 
     async def _sign_in(self, receive: Receive, send: Send) -> None:
-        """A key becomes the cookie of a session; it is in the body, never in the address."""
+        """Exchange a key, in the body and never in the address, for a session cookie."""
         body = b""
         while True:
             got = await receive()
@@ -330,7 +331,7 @@ class Guard:
     def _reason_to_refuse(
         self, scope: Scope, headers: dict[str, str]
     ) -> tuple[int, str, str] | None:
-        """(status, kind, message) of a request that is turned away before anything else."""
+        """Return (status, kind, message) if the host or origin of a request is wrong."""
         host = headers.get("host", "").lower()
         if host not in self._access.hosts:
             message = (
@@ -351,7 +352,7 @@ class Guard:
                 "wrong_origin",
                 "a change with a cookie needs an Origin header; or use a bearer token",
             )
-        # Another page may link to this one, and nothing else.
+        # Other sites may only link to the page.
         if foreign or (site not in ("same-origin", "none") and scope["path"] != "/"):
             return 403, "wrong_origin", "other sites may not send requests to this server"
         return None
@@ -364,29 +365,29 @@ class Guard:
         asked: list[tuple[str, str]],
         send: Send,
     ) -> None:
-        """The entrance: a ticket becomes a cookie, and leaves the address bar."""
+        """Exchange a ticket for a cookie and remove it from the address bar."""
         rest = [pair for pair in asked if pair[0] != "token"]
         place = "/" + (f"?{urlencode(rest, quote_via=quote)}" if rest else "")
-        # After a click in another site's page a browser keeps strict cookies back, redirections
-        # included; a page that sends itself elsewhere is this site's own.
+        # After a click on another site the browser withholds strict cookies, also on redirects;
+        # a refresh by our own page sends them.
         by_page = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         if ticket.startswith(PREFIX):
-            await self._send_away(send, headers, _KEY_IN_ADDRESS)
+            await self._send_not_let_in(send, headers, _KEY_IN_ADDRESS)
         elif self._access.knows(headers):
             await send_redirect(send, place, by_page=by_page)
         elif self._access.take(ticket, by_another=_is_another(scope)):
             await send_redirect(send, place, self._access.session_cookie(), by_page=by_page)
         elif await self._guest(ticket) is not None:
-            # Their token is their key: it works until the link is closed.  A cookie of its own, so
-            # that whoever has the key and follows a guest's link loses nothing.
+            # The token works until the link is closed.  It has a cookie of its own, so that the
+            # owner who opens a guest's link stays signed in.
             name = f"{GUESTS}{cookie_name(headers['host'])}"
             cookie = f"{name}={ticket}; Path=/; HttpOnly; SameSite=Strict"
             await send_redirect(send, "/?view=compare", cookie, by_page=by_page)
         else:
-            await self._send_away(send, headers, _USED)
+            await self._send_not_let_in(send, headers, _USED)
 
-    async def _send_away(self, send: Send, headers: dict[str, str], message: str) -> None:
-        """No entrance: a page for a person at a browser, JSON for everybody else."""
+    async def _send_not_let_in(self, send: Send, headers: dict[str, str], message: str) -> None:
+        """Send 401: a page to a browser, JSON to programs."""
         if _is_person(headers):
             page = replies.not_let_in(
                 self._access.collection,
@@ -399,7 +400,7 @@ class Guard:
             await send_json(send, 401, plain_error("not_let_in", message))
 
     def _renewing(self, headers: dict[str, str], send: Send) -> Send:
-        """The page is asked for: a session that is not new lasts on from today."""
+        """Return a ``send`` that renews an older session when the page is loaded."""
         found = self._access.session_of(headers)
         if found is None or found.age < RENEWED_AFTER or _bearer(headers) is not None:
             return send
@@ -419,7 +420,7 @@ def _is_person(headers: dict[str, str]) -> bool:
 
 
 class _BodyLimit:
-    """A request body that ends with an error once it is too long, however it is sent."""
+    """Refuse a request body that is too long, with or without a content length."""
 
     def __init__(self, app: App, limit: int) -> None:
         self._app, self._limit = app, limit
@@ -467,7 +468,7 @@ def _with_headers(send: Send) -> Send:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """By name; of one that was sent twice nothing is believed."""
+    """Return the headers by name; one that is sent twice gets a value that matches nothing."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1")
@@ -477,21 +478,20 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _bearer(headers: dict[str, str]) -> str | None:
-    """The token a program carries."""
-    said = headers.get("authorization", "")
-    return said[7:].strip() if said.lower().startswith("bearer ") else None
+    """Return the bearer token of a request."""
+    value = headers.get("authorization", "")
+    return value[7:].strip() if value.lower().startswith("bearer ") else None
 
 
 def _guest_token(headers: dict[str, str]) -> str | None:
-    """The token a guest carries."""
+    """Return the token of a guest."""
     cookie = f"{GUESTS}{cookie_name(headers.get('host', ''))}"
     bearer = _bearer(headers)
     return _cookie(headers, cookie) if bearer is None else bearer
 
 
 def _cookie(headers: dict[str, str], wanted: str) -> str | None:
-    # By hand: http.cookies gives up on the whole header when another local server's cookie holds
-    # a character it does not like.
+    # http.cookies rejects the whole header if another local server's cookie has an odd character.
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == wanted:

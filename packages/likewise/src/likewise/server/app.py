@@ -1,4 +1,4 @@
-"""The application: routes by subject, one shape of error, the guard around everything."""
+"""Build the application: routes by subject, one format of errors, the guard around all."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ Errors are `{"error": {"kind": ..., "message": ...}}`.
 """
 
 _SHAPE = "#/components/schemas/{model}"
-# The first that fits counts.
+# The first match counts.
 _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
     (UnknownPicture, 404, "unknown_picture"),
     (UnknownName, 404, "unknown_name"),
@@ -92,7 +92,7 @@ _STATUS: tuple[tuple[type[LikewiseError], int, str], ...] = (
 
 
 def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[App, FastAPI]:
-    """(what a server runs, the application inside the guard)."""
+    """Return the guarded ASGI application, and the FastAPI application inside it."""
     service = Service(root, catalog)
     access.guest = service.collection.shares.of_token
     access.keys, access.note_use = service.collection.keys, service.note_key_use
@@ -100,10 +100,10 @@ def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[Ap
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        # A look at a hundred thousand thumbnails must not keep the page waiting.
+        # Checking a hundred thousand thumbnails must not delay the page.
         threading.Thread(target=prune, args=(service.collection.root,), daemon=True).start()
         threading.Thread(target=service.warm_up, daemon=True).start()
-        events.is_told = service.collection.watch(events.look) is not None
+        events.has_notices = service.collection.watch(events.look) is not None
         yield
         service.close()
 
@@ -116,7 +116,7 @@ def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[Ap
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # Nothing is told to anybody, whatever the environment asks of FastAPI.
+        # No telemetry, whatever the environment sets for FastAPI.
         telemetry={
             "tracing": False,
             "metrics": False,
@@ -139,13 +139,13 @@ def make_app(root: Path, access: Access, catalog: str | None = None) -> tuple[Ap
         routes_collection.keys_router,
     ):  # fmt: skip
         app.include_router(router)
-    _say_errors(app)
+    _add_error_handlers(app)
     _describe(app)
     return MetricsMiddleware(Guard(app, access), app.state.metrics), app
 
 
 def _describe(app: FastAPI) -> None:
-    """What FastAPI cannot know: the ways in, which the guard asks for, and the events."""
+    """Add the authentication of the guard and the events to the OpenAPI description."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _describe(app: FastAPI) -> None:
             "cookie": {"type": "apiKey", "in": "cookie", "name": "likewise-COLLECTION"},
         }
         described["security"] = [{"key": []}, {"cookie": []}]
-        # FastAPI describes what routes answer, not what they stream.
+        # FastAPI does not describe streamed events.
         events = EventsOut.model_json_schema(ref_template=_SHAPE)
         shapes = events.pop("$defs")
         described["components"]["schemas"] |= {**shapes, "EventsOut": events}
@@ -169,13 +169,13 @@ def _describe(app: FastAPI) -> None:
 def _error(
     status: int, kind: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    # Escaped: what was sent to us can hold halves of characters that are no text.
+    # json.dumps escapes lone surrogates, which a client can send.
     body = json.dumps(plain_error(kind, message))
     return Response(body, status, headers, "application/json")
 
 
-def _say_errors(app: FastAPI) -> None:
-    """Every failure is JSON with a message a person can act on."""
+def _add_error_handlers(app: FastAPI) -> None:
+    """Return every failure as JSON with a message that says what to do."""
 
     @app.exception_handler(LikewiseError)
     async def refuse(_: Request, error: LikewiseError) -> Response:
@@ -191,7 +191,7 @@ def _say_errors(app: FastAPI) -> None:
         if first["type"] == "extra_forbidden" and "where" in first["loc"][-2:-1]:
             unknown = UnknownFilter(str(first["loc"][-1])[:100], WhereIn.model_fields)
             return _error(422, "unknown_filter", str(unknown))
-        # The first says where it was sent: body, query or path.
+        # The first part is body, query or path.
         where = ".".join(str(part) for part in first["loc"][1:])
         said = str(first["msg"]).removeprefix("Value error, ")
         return _error(422, "invalid", f"{where[:200]}: {said}" if where else said)

@@ -23,16 +23,16 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD = 10.0
-"""Seconds for the whole head of a request, from when it could begin."""
+"""Seconds for the whole head of a request, from when it may begin."""
 BODY = 30.0
 """Seconds between two pieces of a body."""
 MOST_WAITING = 100
 BACKLOG = 32
-"""Connections that are accepted at a time: so many more may wait for a moment."""
+"""The length of the queue of connections that are not accepted yet."""
 
 
 class ImpatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, for clients that do not keep it waiting."""
+    """uvicorn's HTTP protocol with timeouts for slow clients."""
 
     # Oldest first.
     waiting: dict[ImpatientProtocol, None] = {}  # noqa: RUF012 - one for all connections
@@ -55,11 +55,11 @@ class ImpatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Set the time by which the client must have said more, if anything is awaited."""
+        """Set the time by which the client must have sent more, if anything is due."""
         if self.transport.is_closing():
             self._stop_waiting()
         elif self.conn.their_state is h11.IDLE:
-            # A head that comes letter by letter gets no more time for each.
+            # A head that arrives byte by byte gets no extra time.
             if self not in self.waiting:
                 self._stop_waiting()
                 self.waiting[self] = None
@@ -79,7 +79,7 @@ class ImpatientProtocol(H11Protocol):
 
     def _close(self) -> None:
         if self.flow.read_paused and self.conn.their_state is h11.SEND_BODY:
-            # It is this server that does not listen.
+            # This server paused reading; the client is not slow.
             self._timer = self.loop.call_later(BODY, self._close)
             return
         self._stop_waiting()
@@ -90,15 +90,15 @@ _TABLES = {4: Path("/proc/net/tcp"), 6: Path("/proc/net/tcp6")}
 
 
 def asks_another_user(client: Any, server: Any) -> bool:
-    """Whether a request is known to come from a program of another user of this machine."""
+    """Return whether a request certainly comes from another user of this machine."""
     found = user_of(client, server)
     return found is not None and found != os.getuid()
 
 
 def user_of(client: Any, server: Any) -> int | None:
-    """The user whose program holds the other end of a connection; None if it is unknown.
+    """Return the user of the other end of a connection; None if it is unknown.
 
-    ``client`` and ``server`` are (address, port) as the server sees them.
+    ``client`` and ``server`` are (address, port) as the server has them.
     """
     with suppress(OSError, ValueError, TypeError, struct.error):
         ends = _in_table(*client[:2]), _in_table(*server[:2])
@@ -111,7 +111,7 @@ def user_of(client: Any, server: Any) -> int | None:
 
 
 def _in_table(address: str, port: int) -> str:
-    """An end of a connection as the system writes it: words in the machine's own order."""
+    """Return an address and port in the format of /proc/net: words in native byte order."""
     packed = ipaddress.ip_address(address).packed
     words = struct.unpack(f"={len(packed) // 4}I", packed)
     return f"{''.join(f'{word:08X}' for word in words)}:{port:04X}"

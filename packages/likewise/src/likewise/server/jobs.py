@@ -1,8 +1,7 @@
-"""Long work outside the requests, and the events that tell about it.
+"""Jobs that run outside the requests, and the events that report them.
 
-One job at a time, in a thread of its own; the collection's lease keeps other processes out.
-Listeners get every event from when they began to listen; one that reads too slowly loses the
-oldest progress, never the end.
+One job runs at a time, in a thread of its own; the collection's lease excludes other processes.
+A listener gets every event from when it connects; one that reads too slowly loses the oldest.
 """
 
 from __future__ import annotations
@@ -23,30 +22,30 @@ from likewise.collection.collection import Collection
 from likewise.errors import CollectionBusy, LikewiseError
 
 Job = Callable[[Collection, Report], Any]
-"""Gives a dataclass, or a mapping, of what came of it."""
+"""Returns a dataclass or a mapping with its result."""
 
 _log = logging.getLogger("likewise.server")
 _WAITING = 200
 _POLL = 0.5
-_POLL_WHEN_TOLD = 5.0
-"""Seconds after which it is looked at the revision, where the catalog tells of changes or not."""
+_POLL_WITH_NOTICES = 5.0
+"""Seconds between two checks of the revision, without and with notices from the catalog."""
 _LOOK = ""
-"""An internal event: it is time to check the revision."""
+"""An internal event that requests a check of the revision."""
 _PROGRESS_EVERY = 0.1
 
 
 class JobStopped(BaseException):
-    """Raised in a job that is stopped; what it committed stays."""
+    """The job is stopped; what it committed stays."""
 
 
 class Events:
-    """Who listens, and what they are told."""
+    """The listeners of the event stream."""
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Queue[tuple[str, Any]]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.closing = asyncio.Event()
-        self.is_told = False
+        self.has_notices = False
         """Whether :meth:`look` is called after every change."""
 
     def look(self) -> None:
@@ -54,7 +53,7 @@ class Events:
         self.tell(_LOOK, None)
 
     def tell(self, name: str, data: Any) -> None:
-        """From any thread."""
+        """Send an event to all listeners; from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._put_event, name, data)
 
@@ -70,10 +69,10 @@ class Events:
         last: str = "",
         goes_on: Callable[[], bool] | None = None,
     ) -> AsyncIterator[bytes]:
-        """Events as a stream; ``changed`` too, whoever made the change.
+        """Yield events as a stream; ``changed`` also for changes by other processes.
 
-        ``last`` is the revision a browser that lost its line had seen.  ``goes_on`` is asked before
-        anything is told: whoever's key was revoked hears nothing more.
+        ``last`` is the revision that a reconnecting browser has seen.  ``goes_on`` is checked
+        before each event, to end the stream of a revoked key.
         """
         self._loop = asyncio.get_running_loop()
         queue: asyncio.Queue[tuple[str, Any]] = asyncio.Queue(_WAITING)
@@ -84,7 +83,7 @@ class Events:
             yield f"retry: 2000\nid: {seen}\n\n".encode()
             while not self.closing.is_set():
                 try:
-                    pause = _POLL_WHEN_TOLD if self.is_told else _POLL
+                    pause = _POLL_WITH_NOTICES if self.has_notices else _POLL
                     name, data = await asyncio.wait_for(queue.get(), pause)
                 except TimeoutError:
                     name, data = _LOOK, None
@@ -105,7 +104,7 @@ def _event(name: str, data: Any) -> bytes:
 
 
 def _summarize_result(done: Any) -> dict[str, Any]:
-    """What came of a job: its counts and words; of lists and mappings how long they are."""
+    """Return the numbers and texts of a job's result, and the lengths of its lists."""
     found = dict(done) if isinstance(done, Mapping) else vars(done)
     return {
         key: len(value) if isinstance(value, list | dict | tuple) else value
@@ -115,7 +114,7 @@ def _summarize_result(done: Any) -> dict[str, Any]:
 
 
 class Work:
-    """The one job this server may be doing."""
+    """The job that this server runs, if any."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -137,7 +136,7 @@ class Work:
                 raise CollectionBusy(f"{self.what} is still running; wait for it to end")
             self.number = number = next(self._numbers)
             self.what, self.since = what, datetime.now(UTC).isoformat(timespec="seconds")
-            # In the context of who began it: what the job writes names them.
+            # The caller's context: the job's changes are recorded under the caller's key.
             context = contextvars.copy_context()
             self._thread = threading.Thread(
                 target=context.run, args=(self._run, number, collection, job),
@@ -168,11 +167,11 @@ class Work:
                 "total": progress.total, "problems": progress.problems,
                 "rate": progress.rate, "left": progress.seconds_left, "note": progress.note,
             }  # fmt: skip
-            # For clients that join later; others get it at intervals.
+            # For clients that connect later; others get it at intervals.
             self._progress = said
             now = time.monotonic()
             ends = progress.total and progress.done == progress.total
-            # What a note counts changes all the time; that there is one does not.
+            # The text of a note changes often, its presence seldom.
             doing = (progress.stage, bool(progress.note))
             if doing == stage and now - last < _PROGRESS_EVERY and not ends:
                 return
@@ -200,7 +199,7 @@ class Work:
         self._events.tell(name, ended | said)
 
     def cancel(self, number: int) -> bool:
-        """Ask this job alone to end at its next report; whether it was running."""
+        """Stop this job at its next report; return whether it was running."""
         with self._lock:
             if not self._busy or number != self.number:
                 return False
@@ -208,11 +207,11 @@ class Work:
             return True
 
     def ask_to_stop(self) -> None:
-        """The job ends at its next report."""
+        """Request that the job ends at its next report."""
         self._stop.set()
 
     def stop(self, seconds: float) -> bool:
-        """Ask the job to end; whether it did in time."""
+        """Stop the job; return whether it ended in time."""
         self.ask_to_stop()
         thread = self._thread
         if thread is not None:

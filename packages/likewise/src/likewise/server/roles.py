@@ -24,22 +24,25 @@ from likewise.errors import CollectionBusy, NotYours
 from likewise.learning.shares import Share
 
 GUEST_PICTURES = 150
-"""Pictures a guest may see before the first answer: some fifty questions that may be skipped."""
+"""Pictures a guest may see before the first answer: about fifty skipped questions."""
 PICTURES_PER_ANSWER = 9
-"""And for every answer: three questions more."""
+"""Further pictures for each answer: three questions."""
 GUEST_QUESTIONS = 8
-"""Questions a guest gets at a time, at most."""
+"""The most questions a guest gets at a time."""
 
 
 class ShownPictures:
-    """By guest: pictures of the questions that were asked since the server began."""
+    """Pictures that each guest was asked about since the server started.
+
+    Without this bound a guest could request questions until every picture had been in one.
+    """
 
     def __init__(self) -> None:
         self._shown: dict[str, set[int]] = {}
         self._lock = threading.Lock()
 
     def show(self, guest: Share, images: Iterable[int], answers: int) -> None:
-        """These are about to be shown; refused beyond what so many answers have earned."""
+        """Allow these pictures; refuse more than this number of answers permits."""
         with self._lock:
             known = self._shown.setdefault(guest.digest, set())
             wanted = known | set(images)
@@ -53,18 +56,18 @@ class ShownPictures:
 
 
 CALLER = "likewise.caller"
-"""Where the routes find who asks, in a request's scope."""
+"""The key of the caller in a request's scope."""
 MAY = {
     "look": "look at the pictures",
     "judge": "judge and tag",
     "manage": "manage the collection",
 }
-"""What each role may, in words."""
+"""What each role may do, in words."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who is let in; ``key`` None: the owner, or a program with the server's own key."""
+    """A signed-in caller; ``key`` None: the owner, or a program with the server's own key."""
 
     role: str = MANAGE
     key: AccessKey | None = None
@@ -75,15 +78,15 @@ class Caller:
 
     @property
     def manages(self) -> bool:
-        """Whether they may take back what others said."""
+        """Return whether the caller may undo the work of others."""
         return self.role == MANAGE
 
     def may(self, least: str) -> bool:
-        """Whether their role is enough."""
+        """Return whether the role is sufficient."""
         return ROLES.index(self.role) >= ROLES.index(least)
 
     def check_own(self, key: int | None) -> None:
-        """Refuse what was done with another key, unless they manage."""
+        """Refuse access to the work of another key, unless the caller may manage."""
         if not self.manages and (self.key is None or key != self.key.id):
             raise NotYours("that was not done with your key; the owner can undo it")
 
@@ -100,7 +103,7 @@ Calling = Annotated[Caller, Depends(_caller_of)]
 
 
 LEAST: dict[str, dict[str, str]] = {
-    # The page, and who looks at it.
+    # The page and its caller.
     "/": {"GET": LOOK},
     "/page/{name:path}": {"GET": LOOK},
     "/api/openapi.json": {"GET": LOOK, "HEAD": LOOK},
@@ -108,7 +111,7 @@ LEAST: dict[str, dict[str, str]] = {
     "/api/health": {"GET": LOOK},
     "/api/metrics": {"GET": LOOK},
     "/api/events": {"GET": LOOK},
-    # Pictures.  What is uploaded is searched with, and is not in the collection.
+    # Pictures.  Uploads are queries and do not enter the collection.
     "/api/pictures": {"GET": LOOK},
     "/api/pictures/{picture}": {"GET": LOOK},
     "/api/pictures/{picture}/thumbnail": {"GET": LOOK},
@@ -123,7 +126,7 @@ LEAST: dict[str, dict[str, str]] = {
     "/api/uploads/{name}/image": {"GET": LOOK},
     "/api/search": {"POST": LOOK},
     "/api/explain": {"POST": LOOK},
-    # Judging, and what comes of it.
+    # Judgements and what is learned from them.
     "/api/judge": {"POST": JUDGE},
     "/api/undo": {"POST": JUDGE},
     "/api/similarities": {"GET": LOOK},
@@ -177,7 +180,7 @@ LEAST: dict[str, dict[str, str]] = {
     "/api/library/albums/take": {"POST": JUDGE},
     "/api/library/albums/rename": {"POST": JUDGE},
     "/api/library/albums/delete": {"POST": JUDGE},
-    # The collection as a whole.  Problems name files that are no pictures.
+    # The collection as a whole.  Problems show paths of files that are not pictures.
     "/api/collection": {"GET": LOOK},
     "/api/collection/problems": {"GET": MANAGE},
     "/api/collection/add": {"POST": MANAGE},
@@ -189,7 +192,7 @@ LEAST: dict[str, dict[str, str]] = {
     "/api/keys/{key}/revoke": {"POST": MANAGE},
     "/api/keys/{key}/take-back": {"POST": MANAGE},
 }
-"""By the pattern of a route, then by method."""
+"""The least role by route pattern and method."""
 
 
 @lru_cache(1)
@@ -198,10 +201,9 @@ def _patterns() -> list[tuple[re.Pattern[str], dict[str, str]]]:
 
 
 def least_role(method: str, path: str) -> str:
-    """The least role that a request needs.
+    """Return the least role that a request needs.
 
-    Where several patterns fit, the strictest counts: which of them the request reaches is not ours
-    to guess.  Where none does, only ``manage`` will do.
+    Where several patterns match, the strictest counts; where none does, ``manage`` is needed.
 
     >>> least_role("POST", "/api/judge"), least_role("GET", "/api/unheard/of")
     ('judge', 'manage')
