@@ -120,7 +120,7 @@ def test_without_proc_a_worker_still_leaves_no_core_file(monkeypatch: pytest.Mon
         return real(path, *args, **named)
 
     monkeypatch.setattr("builtins.open", without_proc)
-    worker_process._leave_no_core()
+    worker_process._write_no_core()
     worker_process._limit_memory()
     assert limited == [(resource.RLIMIT_CORE, (0, 0))]
 

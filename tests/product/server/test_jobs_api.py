@@ -84,7 +84,7 @@ def test_one_job_is_stopped_and_the_next_runs(root: Path, heard: Heard) -> None:
     assert name == "failed"
     end = FailedEvent.model_validate(data)
     assert (end.stopped, end.what) == (True, "add")
-    assert "is kept" in end.message
+    assert "are kept" in end.message
     assert not work.cancel(number), "it is over"
 
     heard.over.clear()

@@ -13,7 +13,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 def plain_error(kind: str, message: str) -> dict[str, Any]:
-    """The one shape of an error."""
+    """Return the body of an error."""
     return {"error": {"kind": kind, "message": message}}
 
 
@@ -36,7 +36,7 @@ async def send_html(send: Send, status: int, body: bytes) -> None:
 async def send_redirect(
     send: Send, place: str, cookie: str | None = None, *, by_page: bool = False
 ) -> None:
-    """On to another place of this server; ``by_page`` lets an empty page do it."""
+    """Redirect to another path of this server; ``by_page`` uses an empty page with a refresh."""
     way = (b"refresh", f"0; url={place}") if by_page else (b"location", place)
     headers = [(way[0], way[1].encode("ascii")), (b"cache-control", b"no-store")]
     if cookie is not None:
@@ -53,7 +53,7 @@ async def _send(send: Send, status: int, body: bytes, headers: list[tuple[bytes,
 
 
 PARTS = ("base.css", "entrance.css", "entrance.js", "mark.svg", "theme.js")
-"""Files of the page that this one is drawn with."""
+"""Files that the sign-in page needs."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -102,16 +102,16 @@ def not_let_in(
     lasting: bool = True,
     key_in_address: bool = False,
 ) -> bytes:
-    """For a browser that has no session, or that came with a spent address.
+    """Return the page for a browser without a session, or with a used address.
 
-    Where sessions do not last, there is no secret to make another address with.
+    Sessions that do not last have no stored secret to make another address with.
     """
     place = "" if collection is None else f" -C {shlex.quote(str(collection))}"
     way = (
         _COMMAND.format(command=escape(f"likewise admin link{place}")) if lasting else _START_AGAIN
     )
     here = collection is not None
-    # Who sits at the machine has its terminal; who does not has a key.
+    # A local person has a terminal, a remote one has a key.
     key = _KEY.format(label="Or sign in with a key:" if here else "Sign in with your key:")
     ways = f"{way}\n{key}" if here else f"{key}\n<p>No key? Ask who runs it. {_OWNER}</p>\n{way}"
     body = f"{ways}\n{_GUESTS}"
@@ -132,7 +132,7 @@ def not_let_in(
 
 
 def wrong_name(host: str) -> bytes:
-    """For a browser that asks for a server of another name."""
+    """Return the page for a request to a wrong host name."""
     return _page(
         "Likewise does not answer to this name",
         f"<p>You asked for <code>{escape(host[:100])}</code>. Use the address that Likewise "
@@ -142,5 +142,5 @@ def wrong_name(host: str) -> bytes:
 
 
 def _page(title: str, body: str) -> bytes:
-    # What a file's name may hold and UTF-8 may not.
+    # A file name can contain lone surrogates, which UTF-8 cannot.
     return _PAGE.format(title=escape(title), body=body).encode(errors="replace")

@@ -28,7 +28,7 @@ router = APIRouter(prefix="/api", tags=["learning"])
 
 @router.post("/judge")
 def judge(service: Serving, said: schemas.JudgeIn) -> schemas.JudgeOut:
-    """Say what is alike and what is not.  When this answers, the judgement is on disk."""
+    """Record liked and disliked pictures.  The judgement is on disk when this returns."""
     col = service.collection
     query = service.resolve(said)
     liked, disliked = (service.images_of(some) for some in (said.liked, said.disliked))
@@ -43,7 +43,7 @@ def judge(service: Serving, said: schemas.JudgeIn) -> schemas.JudgeOut:
 
 @router.post("/undo")
 def undo(service: Serving, caller: Calling, said: schemas.UndoIn) -> schemas.UndoOut:
-    """Take back the last judgement, or the one named; who does not manage, one of their own."""
+    """Undo the last or the given judgement; callers that may not manage, only their own."""
     col, number = service.collection, said.judgement
     if caller.key is not None and not caller.manages:
         if number is None:
@@ -54,7 +54,7 @@ def undo(service: Serving, caller: Calling, said: schemas.UndoIn) -> schemas.Und
 
 @router.post("/explain")
 def explain(service: Serving, asked: schemas.ExplainIn) -> schemas.ExplainOut:
-    """Why a picture was found, by what ranked it: shared words and their places, or heat maps."""
+    """Explain why a picture was found: shared words and their places, or heat maps."""
     col = service.collection
     query, region = service.query(asked.query)
     hit = service.row_of(asked.picture)
@@ -100,7 +100,7 @@ def _heat_out(heat: HeatMap | None) -> schemas.HeatOut | None:
 
 @router.get("/similarities")
 def similarities(service: Serving) -> schemas.SimilaritiesOut:
-    """Every way to rank, learned ones with their figures; ``default`` is the profile in use."""
+    """List all similarities with their figures; ``default`` is the profile in use."""
     found = service.collection.similarities
     answers = service.collection.comparisons.profiles()
     return schemas.SimilaritiesOut(
@@ -129,14 +129,14 @@ def _kind(made: Similarity) -> Literal["space", "profile", "metric", "map"]:
 
 @router.post("/similarities/use")
 def use(service: Serving, said: schemas.UseIn) -> schemas.SimilaritiesOut:
-    """Make a similarity the default one."""
+    """Make a similarity the default."""
     service.collection.use(said.name)
     return similarities(service)
 
 
 @router.post("/profiles", status_code=201)
 def create(service: Serving, said: schemas.ProfileIn) -> schemas.SimilaritiesOut:
-    """A new profile: empty, or a copy of another."""
+    """Create an empty profile, or copy another."""
     if said.copy_of is not None:
         service.collection.profiles.copy(said.copy_of, said.name)
     else:
@@ -148,7 +148,7 @@ def create(service: Serving, said: schemas.ProfileIn) -> schemas.SimilaritiesOut
 def log(
     service: Serving, name: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200
 ) -> schemas.LogOut:
-    """What was said in a profile, newest first."""
+    """Return the log of a profile, newest first."""
     lines = service.collection.log.entries(name, newest=limit)
     position = lines[-1].number if lines else 0
     return schemas.LogOut(items=_lines(service, lines[::-1]), position=position)
@@ -156,14 +156,14 @@ def log(
 
 @router.post("/profiles/{name}/rollback")
 def roll_back(service: Serving, name: str, said: schemas.RollbackIn) -> schemas.LogOut:
-    """Return to an earlier version; the way forward again is another roll-back."""
+    """Return to an earlier version; another roll-back undoes this."""
     service.collection.profiles.roll_back(said.position, profile=name)
     return log(service, name)
 
 
 @router.get("/profiles/{name}/learned")
 def what_was_learned(service: Serving, name: str) -> schemas.LearnedOut:
-    """Words or directions that gained and lost most, pictures that moved, curve and versions."""
+    """Report the words or directions that changed most, moved pictures, curve and versions."""
     found = service.collection.profiles.report(name)
     return schemas.LearnedOut(
         profile=found.profile,
@@ -193,7 +193,7 @@ def _words(service: Service, words: Iterable[LearnedWord]) -> list[schemas.WordO
             box = None
             if example.box is not None:
                 x, y, w, h = example.box
-                # A word at the border reaches beyond it; a picture cannot be shown there.
+                # A word at the border can extend beyond the picture.
                 left, right = (max(0, min(1, side)) * picture.width for side in (x, x + w))
                 top, bottom = (max(0, min(1, side)) * picture.height for side in (y, y + h))
                 box = (left, top, right - left, bottom - top)
@@ -297,14 +297,14 @@ class RenameIn(Strict):
 
 @models_router.get("/models")
 def models(service: Serving) -> ModelsOut:
-    """Every learned metric and map."""
+    """List the learned metrics and maps."""
     found = service.collection.models.values()
     return ModelsOut(items=[_model_out(service, one) for one in found])
 
 
 @models_router.post("/models", status_code=202)
 def learn(request: Request, service: Serving, said: LearnIn) -> schemas.JobOut:
-    """Learn a metric or a map now, from the log; progress comes as events."""
+    """Learn a metric or a map from the log; events report the progress."""
 
     def job(col: Collection, report: Report) -> dict[str, Any]:
         given: dict[str, Any] = {"space": said.space, "profile": said.profile, "report": report}
@@ -319,14 +319,14 @@ def learn(request: Request, service: Serving, said: LearnIn) -> schemas.JobOut:
 
 @models_router.post("/models/{name}/rename")
 def rename(service: Serving, name: str, said: RenameIn) -> ModelsOut:
-    """Give a metric or map another name."""
+    """Rename a metric or map."""
     service.collection.models.rename(name, said.name)
     return models(service)
 
 
 @models_router.delete("/models/{name}")
 def forget(service: Serving, name: str) -> ModelsOut:
-    """Forget a metric or map; the log it was learned from stays."""
+    """Delete a metric or map; its log stays."""
     service.collection.models.delete(name)
     return models(service)
 
@@ -352,7 +352,7 @@ def _model_out(service: Service, made: Model) -> ModelOut:
 
 
 def sentence(made: Model) -> str:
-    """What a model was made of and how good it is, for a person."""
+    """Describe what a model was learned from and how good it is, in a sentence."""
     figures = made.figures
     if figures.get("reason"):
         text = str(figures["reason"])

@@ -1,4 +1,4 @@
-"""The library: by time, folder and place; stars, favourites, hidden pictures, albums."""
+"""The library: timeline, folders, places, duplicates, marks and albums."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class DayOut(BaseModel):
 
 
 class MonthOut(BaseModel):
-    """``by_name``, ``by_file``: those of which only the file's name, the file's time says so.
-    ``days`` of a month with many pictures, newest first."""
+    """``by_name`` and ``by_file`` count pictures dated by the file's name or time only.
+    ``days`` is for a month with many pictures, newest first."""
 
     month: str
     pictures: int
@@ -57,7 +57,7 @@ class MonthsOut(BaseModel):
 
 
 class LibraryPictureOut(MarkedPictureOut):
-    """``moment`` is local time; ``source`` says who tells it: EXIF, the file's name, its time."""
+    """``moment`` is local time, from ``source``: EXIF, the file's name or its time."""
 
     moment: str
     source: Source
@@ -68,7 +68,7 @@ class LibraryPageOut(BaseModel):
 
 
 class FolderOut(BaseModel):
-    """``pictures`` are those in it, ``all`` with those of all folders below it."""
+    """``pictures`` counts those in it, ``all`` also those in folders below it."""
 
     path: str
     name: str
@@ -91,7 +91,7 @@ class CamerasOut(BaseModel):
 
 
 class PlacesOut(BaseModel):
-    """Pictures that say where they were taken, in degrees north and east."""
+    """Pictures with a place, in degrees north and east."""
 
     ids: list[PictureId]
     latitude: list[float]
@@ -99,7 +99,7 @@ class PlacesOut(BaseModel):
 
 
 class AboutOut(BaseModel):
-    """What the library knows of a picture."""
+    """The date, marks and albums of a picture."""
 
     moment: str | None
     source: Source | None
@@ -110,7 +110,7 @@ class AboutOut(BaseModel):
 
 
 class MarkIn(Strict):
-    """What is not said stays as it is."""
+    """Omitted marks stay unchanged."""
 
     pictures: list[PictureId] = Field(min_length=1, max_length=MOST)
     stars: int | None = Field(None, ge=0, le=5)
@@ -126,8 +126,8 @@ class MarkState(Strict):
 
 
 class MarkedOut(BaseModel):
-    """The pictures that changed, as they were before: ``restore`` takes it back, or undoing the
-    bulk ``action``, which several pictures are."""
+    """The earlier marks of the changed pictures.  To undo, ``restore`` them, or undo ``action``,
+    which several pictures have."""
 
     before: list[MarkState]
     action: int | None = None
@@ -158,8 +158,8 @@ class AlbumRenameIn(Strict):
 
 
 class AlbumChangeOut(BaseModel):
-    """Pictures that came or left by this: the opposite with these takes it back, or undoing the
-    bulk ``action``, which several pictures are."""
+    """The added or removed pictures.  To undo, do the opposite with them, or undo ``action``, which
+    several pictures have."""
 
     album: str
     pictures: list[PictureId]
@@ -168,7 +168,7 @@ class AlbumChangeOut(BaseModel):
 
 
 class DuplicateOut(PictureOut):
-    """``bytes`` of its file; ``score`` of its best link; ``mirrored``: as against the first."""
+    """``bytes`` of its file; ``score`` of its best match; ``mirrored``: relative to the first."""
 
     bytes: int
     score: float
@@ -182,8 +182,8 @@ class DuplicateGroupOut(BaseModel):
 
 
 class DuplicatesOut(BaseModel):
-    """What was found last.  ``looked`` is how many pictures there were then; None: nobody looked
-    since the server started.  ``rule`` says which of a group comes first."""
+    """The last result.  ``looked`` is the number of pictures then; None: no search since the server
+    started.  ``rule`` explains which of a group comes first."""
 
     looked: int | None
     rule: str
@@ -191,7 +191,7 @@ class DuplicatesOut(BaseModel):
 
 
 class Duplicates:
-    """What was found last, for the pages."""
+    """The last search for duplicates."""
 
     def __init__(self) -> None:
         self.looked: int | None = None
@@ -209,13 +209,13 @@ Finding = Annotated[Duplicates, from_state("duplicates")]
 
 @router.post("/duplicates", status_code=202)
 def find_duplicates(request: Request, service: Serving, duplicates: Finding) -> JobOut:
-    """Look for copies by pixels; progress comes as events, the end as ``duplicates``."""
+    """Search for copies by pixels; events report the progress and the end."""
     return start_job(request, service, "duplicates", duplicates.find)
 
 
 @router.get("/duplicates")
 def found_duplicates(service: Serving, duplicates: Finding) -> DuplicatesOut:
-    """What was found last, without pictures that were hidden or removed since."""
+    """Return the last result, without pictures that were hidden or removed since."""
     hidden = service.collection.library.hidden()
     ids = [one.row.id for group in duplicates.groups for one in group.pictures]
     rows = service.collection.pictures.rows(image for image in ids if image not in hidden)
@@ -238,7 +238,7 @@ def found_duplicates(service: Serving, duplicates: Finding) -> DuplicatesOut:
 
 @router.get("/months")
 def months(service: Serving, where: Filters) -> MonthsOut:
-    """Months that have pictures and how many, newest first."""
+    """Count pictures by month, newest first."""
     found = service.collection.library.months(where.plain())
     return MonthsOut(
         total=sum(one.pictures for one in found),
@@ -263,13 +263,13 @@ def month(
     offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 200,
 ) -> Response:
-    """Pictures of a month, newest first."""
+    """List the pictures of a month, newest first."""
     found = service.collection.library.month(month, offset=offset, limit=limit, where=where.plain())
     return JSONResponse({"items": _records(service, found)})
 
 
 def _records(service: Service, entries: list[TimelineEntry]) -> list[dict[str, Any]]:
-    """A plain answer: checking hundreds of items against their shape costs more than the rest."""
+    """Return pictures as plain JSON: validating hundreds of items costs more than the rest."""
     rows = service.collection.pictures.rows(one.image for one in entries)
     entries = [one for one in entries if one.image in rows]
     records = service.marked_records([rows[one.image] for one in entries])
@@ -295,7 +295,7 @@ def cameras(service: Serving) -> CamerasOut:
 
 @router.get("/places", response_model=PlacesOut)
 def places(service: Serving, where: Filters) -> Response:
-    """Where pictures were taken, as far as their files say."""
+    """Return the places of pictures that have one."""
     found = service.collection.library.places(where.plain())
     return JSONResponse(
         {
@@ -308,7 +308,7 @@ def places(service: Serving, where: Filters) -> Response:
 
 @router.get("/pictures/{picture}")
 def about(service: Serving, picture: str) -> AboutOut:
-    """What the library knows of a picture: when it was taken, its stars and albums."""
+    """Return the date, marks and albums of a picture."""
     library, image = service.collection.library, service.row_of(picture).id
     moment, source = library.moment(image) or (None, None)
     mark = library.marks([image]).get(image, Marks())
@@ -318,7 +318,7 @@ def about(service: Serving, picture: str) -> AboutOut:
 
 @router.post("/marks")
 def mark(service: Serving, said: MarkIn) -> MarkedOut:
-    """Give stars, make favourites, hide; tells what was there before."""
+    """Set stars, favourites and hidden marks; return the earlier ones."""
     done = service.collection.library.mark(
         service.images_of(said.pictures),
         stars=said.stars,
@@ -336,7 +336,7 @@ def mark(service: Serving, said: MarkIn) -> MarkedOut:
 
 @router.post("/marks/restore")
 def restore(service: Serving, said: RestoreMarksIn) -> MarkedOut:
-    """Take a change of marks back."""
+    """Restore earlier marks."""
     before = {
         service.image_of(one.picture): Marks(one.stars, one.favourite, one.hidden)
         for one in said.before
@@ -360,21 +360,21 @@ def albums(service: Serving) -> AlbumsOut:
 
 @router.post("/albums/add")
 def add_to_album(service: Serving, said: AlbumIn) -> AlbumChangeOut:
-    """Put pictures into an album, which is made where there is none of that name."""
+    """Add pictures to an album, which is created if there is none of that name."""
     images = service.images_of(said.pictures)
     return _change_out(service, service.collection.library.add_to_album(said.album, images))
 
 
 @router.post("/albums/take")
 def take_from_album(service: Serving, said: AlbumIn) -> AlbumChangeOut:
-    """Take pictures out of an album."""
+    """Remove pictures from an album."""
     images = service.images_of(said.pictures)
     return _change_out(service, service.collection.library.take_from_album(said.album, images))
 
 
 @router.post("/albums/rename")
 def rename_album(service: Serving, said: AlbumRenameIn) -> AlbumsOut:
-    """Give an album another name."""
+    """Rename an album."""
     service.collection.library.rename_album(said.album, said.name)
     return albums(service)
 

@@ -1,4 +1,4 @@
-"""The map: where pictures lie, sheets of tiny copies of them, and colours to tell them apart."""
+"""Maps: the places of pictures, sheets of tiny copies, and colours by score or tag."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEPT_MAPS = 2
 NOT_KEPT = {"cache-control": "no-store"}
 KEPT_SHEETS = 256
 MOST_TIDY = 5_000
-"""Pictures that can be laid side by side; more would be too small to see."""
+"""The most pictures that a grid shows; more would be too small to see."""
 
 
 class PointsOut(BaseModel):
@@ -67,7 +67,7 @@ class TagsOut(BaseModel):
 
 
 class DrawnMap:
-    """A map as it was sent to a page, so that its sheets fit."""
+    """A map as it was sent to a page; its sheets use the same order."""
 
     def __init__(self, service: Service, name: str) -> None:
         ids, places, model = service.collection.models.map_points(name)
@@ -83,7 +83,7 @@ class DrawnMap:
 
 
 class Maps:
-    """Maps and sheets that pages look at now."""
+    """Recently used maps and sheets."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -99,7 +99,7 @@ class Maps:
         return found
 
     def sheet(self, name: str, number: int) -> tuple[bytes, bool]:
-        """A sheet, and whether every picture on it could be read."""
+        """Return a sheet, and whether every picture on it could be read."""
         drawn = self.get(name)
         images = drawn.ids[number * A_SHEET : (number + 1) * A_SHEET]
         if not images:
@@ -122,12 +122,12 @@ Mapping = Annotated[Maps, from_state("maps")]
 
 @router.get("/{name}", response_model=PointsOut)
 def points(request: Request, service: Serving, maps: Mapping, name: str) -> Response:
-    """Every picture's place on a map."""
+    """Return every picture's place on a map."""
     drawn = maps.get(name)
     headers = {"cache-control": "no-cache", "etag": f'"{drawn.etag}"'}
     if has_tag(request, headers["etag"]):
         return Response(status_code=304, headers=headers)
-    # A plain answer: checking fifty thousand names against their shape costs more than the rest.
+    # Plain JSON: validating fifty thousand names costs more than the rest.
     return JSONResponse(
         {
             "name": name,
@@ -152,9 +152,9 @@ async def one_sheet(
     maps: Mapping,
     name: str,
     number: int,
-    version: Annotated[str, Query(max_length=40, description="As the map told it.")] = "",
+    version: Annotated[str, Query(max_length=40, description="The version of the map.")] = "",
 ) -> Response:
-    """A sheet of tiny pictures; ``version`` is that of the map, so that a browser may keep it."""
+    """Return a sheet of tiny pictures; with the map's ``version`` a browser may cache it."""
 
     def draw_sheet() -> Response:
         current = maps.get(name).version
@@ -162,7 +162,7 @@ async def one_sheet(
         if has_tag(request, f'"{tag}"'):
             return Response(status_code=304, headers={"etag": f'"{tag}"'})
         content, whole = maps.sheet(name, number)
-        # What is grey now may be seen when its disk is back.
+        # Do not cache a sheet with grey pictures: their disk may return.
         kept = whole and version == current
         headers = {"cache-control": FOREVER, "etag": f'"{tag}"'} if kept else NOT_KEPT
         return Response(content, media_type="image/jpeg", headers=headers)
@@ -172,7 +172,7 @@ async def one_sheet(
 
 @router.post("/{name}/likeness", response_model=ScoresOut)
 def likeness(service: Serving, maps: Mapping, name: str, asked: ColourIn) -> Response:
-    """How alike to a query each point is, as its place in the ranking of the first 10,000."""
+    """Return each point's place in the ranking of a query, of the first 10,000."""
     drawn = maps.get(name)
     answer = service.rank(
         SearchIn.model_validate({"query": asked.query, "by": asked.by}), MAX_RESULTS
@@ -197,7 +197,7 @@ def tags(
     name: str,
     most: Annotated[int, Query(ge=1, le=12, description="Tags, at most.")] = 8,
 ) -> Response:
-    """The commonest tags on a map, and which point has which; the rarer of several counts."""
+    """Return the most frequent tags on a map, and each point's tag, the rarest of several."""
     drawn = maps.get(name)
     found: dict[int, Any] = service.collection.tags.of_many(drawn.ids)
     counts: dict[str, int] = {}

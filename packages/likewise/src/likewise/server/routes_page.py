@@ -1,4 +1,4 @@
-"""The page itself: plain files that ship with the package."""
+"""The web page: static files of the package."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _file(request: Request, name: str) -> Response:
         raise HTTPException(404, f"the page has no part {name[:100]!r}")
     content = place.read_bytes()
     tag = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-    # Asked about each time, sent again only when it changed.
+    # Browsers revalidate each time; the file is sent again only if it changed.
     headers = {"cache-control": "no-cache", "etag": tag}
     if has_tag(request, tag):
         return Response(status_code=304, headers=headers)
@@ -49,6 +49,6 @@ def _file(request: Request, name: str) -> Response:
 
 
 def has_tag(request: Request, tag: str) -> bool:
-    """Whether a browser says that it has this very content already."""
+    """Return whether the browser has this content already."""
     said = request.headers.get("if-none-match", "")
     return tag in (one.strip().removeprefix("W/") for one in said.split(","))

@@ -49,7 +49,7 @@ from likewise.server.service import MAX_RESULTS, Answer, Service
 
 router = APIRouter(prefix="/api", tags=["pictures"])
 LARGE = 2048
-"""Longer side of a picture as the page shows it, at most."""
+"""The longest side of a picture that the page shows."""
 FOREVER = "private, max-age=31536000, immutable"
 _FAR = 1 << 40
 JPEG: dict[int | str, dict[str, Any]] = {
@@ -78,7 +78,7 @@ Serving = Annotated[Service, from_state("service")]
 
 
 def refuse_unknown(request: Request, known: set[str]) -> None:
-    """A mistyped filter must not show everything as if it had been applied."""
+    """Refuse unknown parameters: a mistyped filter must not show everything."""
     for key in request.query_params:
         if key not in known:
             raise UnknownFilter(key[:100], sorted(known))
@@ -95,7 +95,7 @@ def pictures(
     *,
     request: Request,
 ) -> Response:
-    """The collection, a page at a time."""
+    """List the pictures of the collection, a page at a time."""
     refuse_unknown(request, {*WhereIn.model_fields, "offset", "limit", "sort", "order"})
     total, rows = service.collection.pictures.page(
         sort=sort,
@@ -104,14 +104,13 @@ def pictures(
         offset=offset,
         limit=limit,
     )
-    # A plain answer, here and in search: checking hundreds of items against the shapes that
-    # describe them costs more than finding them.
+    # Plain JSON, here and in search: validating hundreds of items costs more than finding them.
     return JSONResponse({"total": total, "items": service.marked_records(rows)})
 
 
 @router.get("/pictures/{picture}")
 def picture(service: Serving, picture: str) -> PictureMore:
-    """What the catalog knows about a picture."""
+    """Return a picture with its tags, path and metadata."""
     row = service.row_of(picture)
     return PictureMore(
         **service.picture_record(row),
@@ -129,7 +128,7 @@ async def small(
     picture: str,
     side: Annotated[int, Query(ge=16, le=1024)] = 320,
 ) -> Response:
-    """A small JPEG without metadata; it never changes, so a browser may keep it."""
+    """Return a small JPEG without metadata; it never changes, so a browser may cache it."""
     col, kept = service.collection, side_for(side)
 
     def respond() -> Response:
@@ -155,7 +154,7 @@ async def small(
 
 @router.get("/pictures/{picture}/image", response_class=Response, responses=JPEG)
 async def large(request: Request, service: Serving, picture: str) -> Response:
-    """The picture upright, as a JPEG without metadata, at most 2048 pixels on its longer side."""
+    """Return the upright picture as a JPEG without metadata, at most 2048 pixels long."""
 
     def respond() -> Response:
         image = service.image_of(picture)
@@ -179,14 +178,14 @@ def jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
     except (DecoderFailed, MissingDecoder):
         raise
     except ImageError as error:
-        # It was a picture once; whatever lies there now, it is not that one.
+        # The file was a picture when it was added; now it is another file.
         raise LostPicture(f"the picture's file {error.reason}; sync the collection") from error
     return Response(content, media_type="image/jpeg", headers=headers)
 
 
 @router.post("/uploads", status_code=201, openapi_extra=_BYTES)
 async def upload(request: Request, service: Serving) -> UploadOut:
-    """Keep a picture as a query for a while; the body is the bytes of its file."""
+    """Keep a picture for a while as a query; the body is the bytes of its file."""
     content = await request.body()
     if not content:
         raise InvalidInput("the request has no body; send the bytes of a picture")
@@ -198,7 +197,7 @@ async def upload(request: Request, service: Serving) -> UploadOut:
 
 @router.get("/uploads/{name}/image", response_class=Response, responses=JPEG)
 async def uploaded(request: Request, service: Serving, name: str) -> Response:
-    """An upload as the page shows it."""
+    """Return an upload as the page shows it."""
     content = service.find_upload(name).content
     tag = f"upload-{name}"
     return await service.take(lambda: jpeg(request, tag, lambda: _large(service, content)), request)
@@ -206,12 +205,12 @@ async def uploaded(request: Request, service: Serving, name: str) -> Response:
 
 @router.post("/search", response_model=SearchOut)
 def search(service: Serving, asked: SearchIn) -> Response:
-    """Pictures like a query or as words describe, best first; pages of one answer fit together."""
+    """Search by picture or words, best first; the pages of one ranking fit together."""
     start = time.perf_counter()
     col = service.collection
     similarity = col.similarities.find(asked.by)
     where = asked.where.plain()
-    # A cut-off, a filter or dates need the whole list to know how long it is.
+    # A cut-off, a filter or dates need the whole list to count it.
     whole = asked.above is not None or bool(where) or asked.sort == "date"
     wanted = MAX_RESULTS if whole else min(MAX_RESULTS, asked.offset + asked.limit)
     answer = service.rank(asked, wanted)
@@ -226,7 +225,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
         )
     verdict = dict.fromkeys(liked, "liked") | dict.fromkeys(disliked, "disliked")
     reasons = answer.typed.reasons(rows) if answer.typed is not None else {}
-    # A picture removed in this very moment has no row any more.
+    # A picture removed meanwhile has no row.
     page = [i for i in page if answer.ids[i] in rows]
     items = service.marked_records([rows[answer.ids[i]] for i in page])
     for i, item in zip(page, items, strict=True):
@@ -259,7 +258,7 @@ def search(service: Serving, asked: SearchIn) -> Response:
 
 
 def _page(col: Collection, answer: Answer, asked: SearchIn) -> list[int]:
-    """Places in the ranking that a page shows, in its order; no date comes last."""
+    """Return the places in the ranking that a page shows, in order; undated ones last."""
     order = list(range(len(answer.ids)))
     if asked.sort == "date":
         dates = col.pictures.dates(answer.ids)
@@ -274,11 +273,11 @@ SHOWN = {
     "GIF": "image/gif",
     "AVIF": "image/avif",
 }
-"""Formats every browser shows by itself; the others are converted."""
+"""Formats that every browser shows; others are converted."""
 _FINE = 93
-"""Quality of a converted picture: it is looked at closely."""
+"""JPEG quality of a converted picture, which is viewed at full size."""
 _LARGEST = 16_384
-"""Longest side of a converted picture; browsers draw no larger one whole."""
+"""The longest side of a converted picture; browsers cannot draw larger ones."""
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
     304: {"description": "It has not changed."},
@@ -293,8 +292,7 @@ _DOWNLOAD: dict[int | str, dict[str, Any]] = {
 
 @router.get("/pictures/{picture}/original", response_class=Response, responses=_FILE)
 async def original(request: Request, service: Serving, picture: str) -> Response:
-    """The picture in its own pixels: the file as it is where a browser can show it upright, else
-    a JPEG of the same size."""
+    """Return the file if a browser can show it upright, else a JPEG of the same size."""
 
     def respond() -> Response:
         row = service.row_of(picture)
@@ -313,7 +311,7 @@ async def original(request: Request, service: Serving, picture: str) -> Response
 
 
 def _is_shown(service: Service, format_: str, path: str) -> bool:
-    # Of turned pictures all browsers turn only JPEGs as EXIF says.
+    # Browsers apply the EXIF orientation of JPEGs only.
     if format_ not in SHOWN:
         return False
     return format_ == "JPEG" or service.decoders.camera_facts(path).orientation == 1
@@ -321,7 +319,7 @@ def _is_shown(service: Service, format_: str, path: str) -> bool:
 
 @router.get("/pictures/{picture}/facts")
 async def facts(request: Request, service: Serving, picture: str) -> FactsOut:
-    """What the camera wrote into the file, read from it now."""
+    """Return the camera's metadata, read from the file now."""
 
     def respond() -> FactsOut:
         row = service.row_of(picture)
@@ -336,7 +334,7 @@ async def facts(request: Request, service: Serving, picture: str) -> FactsOut:
 
 @router.get("/pictures/{picture}/download", response_class=Response, responses=_DOWNLOAD)
 async def download(request: Request, service: Serving, picture: str) -> Response:
-    """The file itself, under its own name."""
+    """Return the file itself, under its own name."""
 
     def respond() -> Response:
         row = service.row_of(picture)
@@ -352,9 +350,9 @@ async def download(request: Request, service: Serving, picture: str) -> Response
 
 @router.post("/pictures/{picture}/reveal")
 async def reveal(request: Request, service: Serving, picture: str) -> RevealedOut:
-    """Show the picture's folder in the file manager of the machine the server runs on.
+    """Show the picture's folder in the file manager of the server's machine.
 
-    Only for whoever sits at that machine: asked from it, by a name of it.
+    The request must come from that machine, by one of its own names.
     """
 
     def respond() -> RevealedOut:
@@ -372,7 +370,7 @@ async def reveal(request: Request, service: Serving, picture: str) -> RevealedOu
 
 
 def _may_reveal(request: Request) -> bool:
-    """Whether the request comes from this machine, and was not passed on from another one."""
+    """Return whether the request comes from this machine, and not through a proxy."""
     host = (request.headers.get("host") or "").rpartition(":")[0].strip("[]").lower()
     return bool(
         request.client
@@ -390,7 +388,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _opener() -> list[str]:
-    """The command that opens a file manager; empty where there is none, or no screen."""
+    """Return the command that opens a file manager; empty without one or without a screen."""
     if sys.platform == "darwin":
         return ["/usr/bin/open", "-R"]
     if sys.platform == "win32":

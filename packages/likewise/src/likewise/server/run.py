@@ -1,4 +1,4 @@
-"""Starting and ending a server: addresses, the ticket, Ctrl-C within five seconds."""
+"""Start and stop a server: addresses, the ticket, Ctrl-C within five seconds."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from likewise.server.sessions import Sessions, announce, base_url, this_server
 from likewise_methods.memory import share_heaps
 
 GRACE = 2
-"""Seconds that open requests and a running job get when the server ends."""
+"""Seconds for open requests and a running job when the server stops."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server listens, and how to get in.
+    """Where a server listens, and its key.
 
-    ``lasting``: a browser that was let in stays so when the server is started again.  ``can_link``:
-    ``likewise admin link`` finds this server.  ``browser_url`` is for a browser started here.
+    ``lasting``: sessions survive a restart of the server.  ``can_link``: ``likewise admin link``
+    finds this server.  ``browser_url`` is for a browser started here.
     """
 
     url: str
@@ -57,9 +57,9 @@ def is_loopback(host: str) -> bool:
 
 
 def own_addresses(host: str) -> tuple[str, ...]:
-    """Where other machines reach a server that listens on all addresses of this one.
+    """Return the addresses at which other machines reach a server with this host.
 
-    The system is asked which address it would send from; nothing is sent.
+    For "all addresses", take the one the system would send from; nothing is sent.
     """
     asked = {"0.0.0.0": (socket.AF_INET, "192.0.2.1"), "::": (socket.AF_INET6, "2001:db8::1")}
     if host not in asked:
@@ -89,12 +89,12 @@ def serve(
 ) -> None:
     """Serve a collection until Ctrl-C.
 
-    ``key`` is what programs send as a bearer token (made up where None).  ``open_to_all`` asks for
-    no key at all, on loopback only.  ``hosts`` are more names it goes by.  ``ready`` is called once
-    the port is open, ``ending`` when the server begins to end: a request that is still computing
-    can keep it from ending for as long as it takes.  ``begin`` is a job, by its name, that is
-    started as soon as the port is open: the page shows how far it is.  ``catalog`` is the address
-    of the database that holds its catalog, where the folder's own word for it does not do.
+    ``key`` is the bearer token of programs (random if None).  ``open_to_all`` needs no key, on
+    loopback only.  ``hosts`` are further names of the server.  ``ready`` is called once the port is
+    open, ``ending`` when the server begins to stop: a request that is still computing can delay the
+    end.  ``begin`` is a job (name, function) that starts as soon as the port is open; the page
+    shows its progress.  ``catalog`` is the address of the catalog's database, if it differs from
+    the one that the folder names.
     """
     host = host.strip("[]")
     if open_to_all and not is_loopback(host):
@@ -104,7 +104,7 @@ def serve(
     if key is not None and len(key) < 16:
         raise CollectionError("the key is short; use at least 16 characters")
     share_heaps()
-    # Nothing is written into a folder that is no collection.
+    # Check that the folder is a collection before anything is written into it.
     Collection.open(root, catalog=catalog).close()
     with _listener(host, port) as listener:
         _run(root, listener, host, key, open_to_all, hosts, ready, ending, begin, catalog)
@@ -149,38 +149,36 @@ def _run(
                 again = app.state.service.collection.open_again()
                 app.state.work.start(begin[0], again, begin[1])
         finally:
-            # Whatever became of the job: the server is there.
+            # The server is ready even if the job failed.
             ready(Address(url, host, port, access.key, sessions.lasting, said, own))
             threading.Thread(target=_prepare_words, args=(app,), daemon=True).start()
 
     server = _Server(config, app, on_start, ending)
     with announce(root, this) as said:
         server.run(sockets=[listener])
-    # Everything a job did is committed; waiting for the rest could take an hour.
+    # What a job did is committed; waiting for the rest could take an hour.
     app.state.work.stop(GRACE)
 
 
 def _prepare_words(app: FastAPI) -> None:
-    """Have the text model open before somebody types: that takes seconds, on first use half a
-    minute.
+    """Open the text model before the first typed query, since that takes seconds.
 
-    Not while pictures come in: they need the processor more.
+    Wait while a job runs, which needs the processor more.
     """
     while app.state.work.running is not None:
         if app.state.events.closing.is_set():
             return
         time.sleep(1.0)
-    with suppress(LikewiseError):  # said again, to who types
+    with suppress(LikewiseError):  # a typed query reports it again
         app.state.service.collection.searcher.typed.texts.picture_words()
 
 
 def _listener(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # TCP by name: asyncio sends small answers at once only where it sees that, and without it
-    # every one waits 40 ms for an acknowledgement.
+    # Name TCP: otherwise asyncio delays small responses by 40 ms for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    # A port that was left a moment ago is free.  On Windows it is so anyway, and the option would
-    # let two servers share one.
+    # Reuse a port that was just closed.  Windows always does, and there the option would let two
+    # servers share one.
     if os.name != "nt":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -195,7 +193,7 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, with a word when it is ready and when it is about to end."""
+    """uvicorn with callbacks when it is ready and when it begins to stop."""
 
     def __init__(
         self,
@@ -208,7 +206,7 @@ class _Server(uvicorn.Server):
         self._app, self._ready, self._ending = app, ready, ending
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # uvicorn would raise the signal again afterwards; here Ctrl-C is how a server ends well.
+        # uvicorn would raise the signal again afterwards; here Ctrl-C is the normal end.
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -217,9 +215,9 @@ class _Server(uvicorn.Server):
         threading.Thread(target=self._ready, daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        # Streams end by themselves at their next breath, and a job at its next report.
+        # Streams end at their next event, and a job at its next report.
         self._ending()
-        # That a request was cut off at the end is no news.
+        # Do not log requests that are cut off at the end.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self._app.state.events.closing.set()
         self._app.state.events.look()

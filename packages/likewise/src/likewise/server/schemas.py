@@ -1,4 +1,4 @@
-"""What goes over the wire, in and out; the OpenAPI description is made of these."""
+"""The request and response models; FastAPI builds the OpenAPI description from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Line = Annotated[int, Field(ge=0, lt=1 << 62, description="Number of a line of t
 
 
 class Strict(BaseModel):
-    """A request: unknown fields are mistakes."""
+    """A request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,8 +28,8 @@ Colour = Annotated[str, Field(pattern="^#[0-9a-fA-F]{6}$", description="As #rrgg
 
 
 class QueryIn(Strict):
-    """What is asked: a picture of the collection or an upload, whole or a region of it; several
-    pictures together (the mean of their rows is compared); or colours a picture shall have."""
+    """A query: a picture of the collection or an upload, whole or a region; several pictures
+    together (by the mean of their rows); or colours."""
 
     picture: PictureId | None = None
     upload: PictureId | None = None
@@ -79,7 +79,7 @@ class WhereIn(Strict):
 
 
 class Asked(Strict):
-    """A question: a picture, typed words, or both."""
+    """A query by picture, typed words, or both."""
 
     query: QueryIn | None = None
     text: Words | None = None
@@ -153,13 +153,13 @@ class Problem(BaseModel):
 
 
 class ErrorOut(BaseModel):
-    """Every answer with a status of 400 or more."""
+    """Every response with a status of 400 or more."""
 
     error: Problem
 
 
 class PictureOut(BaseModel):
-    """``date`` is local time; ``date_source``: who tells it, EXIF, the file's name or its time."""
+    """``date`` is local time, from ``date_source``: EXIF, the file's name or its time."""
 
     id: PictureId
     name: str
@@ -180,7 +180,7 @@ class PictureMore(PictureOut):
 
 
 class ReasonOut(BaseModel):
-    """Why a picture answers to typed words; a search ``without`` its key does not count it."""
+    """Why a picture matches typed words; a search ``without`` its key does not count it."""
 
     key: str
     kind: str
@@ -188,7 +188,7 @@ class ReasonOut(BaseModel):
 
 
 class MarkedPictureOut(PictureOut):
-    """A picture of a list, with what a person thinks of it."""
+    """A picture of a list, with its marks."""
 
     stars: int
     favourite: bool
@@ -207,9 +207,10 @@ class PageOut(BaseModel):
 
 
 class FiguresOut(BaseModel):
-    """``units``: what is learned.  Words were right before being told, directions when told only by
-    the judgements about other pictures.  While judgements are ``needed``, the shares mean nothing
-    yet; then ``interval`` and ``gain`` hold the true ones in 95 of 100 cases."""
+    """How much was learned, in ``units``, and how well it predicts judgements it has not learned.
+
+    While more judgements are ``needed``, the shares mean nothing yet; after that, ``interval`` and
+    ``gain`` contain the true shares in 95 of 100 cases."""
 
     judgements: int
     needed: int
@@ -233,7 +234,7 @@ class FiguresOut(BaseModel):
 
 
 class VerdictsOut(BaseModel):
-    """How many pictures were judged for this query."""
+    """The number of pictures judged for this query."""
 
     liked: int
     disliked: int
@@ -245,9 +246,8 @@ class RangeOut(BaseModel):
 
 
 class SearchOut(BaseModel):
-    """``behind`` counts judgements still to be learned anew; until then it is the old ranking.
-    ``away`` says that the engine did not answer, and only pictures it does not hold were searched;
-    null: all were."""
+    """``behind`` counts judgements that the ranking has not learned yet.  ``away`` explains why the
+    engine is unavailable: only pictures it does not hold were searched; null: all were."""
 
     total: int
     items: list[HitOut]
@@ -274,7 +274,7 @@ class AreaOut(BaseModel):
 
 class HeatOut(BaseModel):
     """What each cell of a picture adds to the score: ``cells`` by row, over ``box`` (x, y, width,
-    height in pixels).  ``rest``: what lies nowhere in it; ``areas``: where most of it lies."""
+    height in pixels).  ``rest`` has no place in the picture; ``areas`` hold most of the sum."""
 
     cells: list[list[float]]
     box: tuple[int, int, int, int]
@@ -283,9 +283,9 @@ class HeatOut(BaseModel):
 
 
 class ExplainOut(BaseModel):
-    """By what ranked: ``words`` both pictures share, or a heat map of each (``in_query``,
-    ``in_picture``), whose numbers add up to the score in ``space``.  ``exact``: nothing else took
-    part in the ranking."""
+    """Shared ``words``, or heat maps of both pictures that add up to the score in ``space``.
+
+    ``exact``: nothing else contributed to the ranking."""
 
     score: float
     space: str
@@ -316,8 +316,8 @@ class UploadOut(BaseModel):
 
 
 class FactsOut(BaseModel):
-    """What a camera wrote into a file.  Seconds, millimetres, degrees (north and east positive),
-    metres; ``can_reveal``: whether the server can show the file's folder to whoever asks."""
+    """The camera's metadata of a file.  Seconds, millimetres, degrees (north and east positive),
+    metres; ``can_reveal``: the server can show the file's folder to this client."""
 
     path: str
     format: str
@@ -344,15 +344,15 @@ class RevealedOut(BaseModel):
 
 
 class AnswersOut(BaseModel):
-    """Whose comparisons a profile holds (None: the owner's), and for which profile."""
+    """The person whose comparisons a profile holds (None: the owner), and for which profile."""
 
     person: str | None
     into: str
 
 
 class SimilarityOut(BaseModel):
-    """``learned``: a profile, which judgements change; a metric or map is learned when asked.
-    ``answers``: one that holds what somebody compared until another takes it in."""
+    """``learned``: a profile, which judgements change; a metric or map is learned on request.
+    ``answers``: a profile that holds comparisons until another profile applies them."""
 
     name: str
     kind: Literal["space", "profile", "metric", "map"]
@@ -368,13 +368,13 @@ class SimilaritiesOut(BaseModel):
 
 
 Role = Literal["look", "judge", "manage"]
-"""What a named key may do."""
+"""The roles of named keys."""
 
 
 class LineOut(BaseModel):
-    """``version`` counts the lines of this profile, from 1; ``number`` names the line.
+    """``version`` counts the lines of this profile, from 1; ``number`` is unique in the log.
 
-    ``who`` is the named key it was written with, null: the owner."""
+    ``who`` is the named key that wrote it, null: the owner."""
 
     number: int
     version: int
@@ -412,7 +412,7 @@ class WordOut(BaseModel):
 
 
 class DirectionOut(BaseModel):
-    """A direction that counts ``value`` times what it did, with pictures at its two ends."""
+    """A direction whose weight is ``value`` times its start, with pictures at its two ends."""
 
     value: float
     one_end: list[PictureOut]
@@ -420,10 +420,9 @@ class DirectionOut(BaseModel):
 
 
 class MoveOut(BaseModel):
-    """A picture among the answers to another: its places without learning and with it.
+    """A picture's places among the results of a query, without learning and with it.
 
-    Places begin at 1; null is behind all that were looked at.
-    """
+    Places begin at 1; null is after all that were ranked."""
 
     query: PictureOut
     picture: PictureOut
@@ -460,7 +459,7 @@ class SpaceOut(BaseModel):
 
 
 class ProgressEvent(BaseModel):
-    """How far a job is: ``left`` is in seconds, ``note`` what else is done meanwhile."""
+    """The progress of a job: ``left`` is in seconds, ``note`` describes parallel work."""
 
     job: int
     stage: str
@@ -473,7 +472,7 @@ class ProgressEvent(BaseModel):
 
 
 class RunningOut(BaseModel):
-    """``job`` is 0 where another program does it; the rest but ``what`` is then unknown."""
+    """``job`` is 0 for another process; all but ``what`` is then unknown."""
 
     job: int
     what: str
@@ -510,7 +509,7 @@ class JobOut(BaseModel):
 
 
 class StoppingOut(BaseModel):
-    """``stopping``: false where that job had ended."""
+    """``stopping``: false if that job had ended."""
 
     stopping: bool
 
@@ -530,8 +529,6 @@ class EndEvent(BaseModel):
 
 
 class AddedEvent(EndEvent):
-    """Of lists, such as what was skipped, the length is told."""
-
     what: Literal["add", "sync"]
     added: int
     known: int
@@ -564,7 +561,7 @@ class ExportedEvent(EndEvent):
 
 
 class DescribedEvent(EndEvent):
-    """``spaces``: names of those that are there now, and were not before."""
+    """``spaces``: names of the new ones."""
 
     what: Literal["describe"]
     pictures: int
@@ -585,7 +582,7 @@ class DuplicatesEvent(EndEvent):
 
 
 class FailedEvent(EndEvent):
-    """``stopped``: because somebody wanted it so."""
+    """``stopped``: on request."""
 
     what: str
     message: str

@@ -34,20 +34,20 @@ from likewise_methods.durable_files import private_folder, write_whole
 
 FILE = "session.key"
 LASTS = 365 * 86_400
-"""Seconds a session lasts after the last renewal."""
+"""Seconds from the last renewal to the end of a session."""
 RENEWED_AFTER = 30 * 86_400
 TICKET_LASTS = 3_600
-"""Seconds within which an address of ``likewise admin link`` must be opened."""
+"""Seconds for which an address of ``likewise admin link`` works."""
 _SIGNED = re.compile(
     r"([0-9a-f]{1,12})\.([0-9a-f]{32})(?:\.(k[0-9a-f]{1,8}|s))?\.([0-9a-f]{48})", re.ASCII
 )
 _OF_KEY, _OF_SERVER = "k", "s"
-"""Marks of sessions that began with a named key, and with the server's own."""
+"""Marks of sessions that began with a named key, and with the server's own key."""
 _SECRET = re.compile(rb"[0-9a-f]{64}\n?")
 
 
 class Session(NamedTuple):
-    """Who was let in: ``key`` is the id of the named key it began with, None: the owner."""
+    """A valid session; ``key`` is the id of the named key it began with, None: the owner."""
 
     age: float
     key: int | None
@@ -55,7 +55,7 @@ class Session(NamedTuple):
 
 
 class Sessions:
-    """Who was let in, by the secret of a collection; without a folder until this process ends."""
+    """Signed sessions of a collection; without a folder they end with this process."""
 
     def __init__(self, root: Path | None = None) -> None:
         self._path = None if root is None else root / FILE
@@ -68,26 +68,26 @@ class Sessions:
                 if self._current() is None:
                     self.renew()
             except OSError:
-                # A collection that may only be read: sessions end with the server.
+                # A read-only collection: sessions end with the server.
                 self._path = None
         if self._path is None:
             self._secret = secrets.token_bytes(32)
 
     @property
     def lasting(self) -> bool:
-        """Whether sessions outlive this process."""
+        """Return whether sessions outlive this process."""
         return self._path is not None
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie.
+        """Return the name of the cookie.
 
-        Cookies know no ports: two collections on one machine would take each other's away.
+        It differs by collection: cookies ignore ports, so two servers would overwrite each other's.
         """
         return f"likewise-{self._hash(b'name', '')[:8]}"
 
     def renew(self) -> None:
-        """A new secret: every session ends, and every address that was not opened yet."""
+        """Make a new secret, which ends every session and every unused address."""
         if self._path is None:
             self._secret = secrets.token_bytes(32)
             return
@@ -96,10 +96,10 @@ class Sessions:
             raise OSError(f"{self._path} cannot be read back")
 
     def issue(self, key: int | None = None, *, mark: str = "", server_key: str = "") -> str:
-        """What a browser that was let in carries.
+        """Return the cookie of a new session.
 
-        ``key`` is the named key it came with.  ``server_key``: it came with the server's own, and
-        stays as long as the server has that one.  ``mark`` goes on with what another session was.
+        ``key`` is the named key it begins with.  ``server_key`` binds it to the server's own key.
+        ``mark`` continues another session.
         """
         if key is not None:
             mark = f"{_OF_KEY}{key:x}"
@@ -108,9 +108,9 @@ class Sessions:
         return self._sign(b"session", server_key if mark == _OF_SERVER else "", mark)
 
     def find(self, offered: str | None, server_key: str = "") -> Session | None:
-        """The session of a cookie; None where it lets nobody in.
+        """Return the session of a cookie; None if it is not valid.
 
-        Whether its key still works is for the catalog to say.
+        The caller must check in the catalog that its named key still works.
         """
         mark = _mark(offered)
         bound = server_key if mark == _OF_SERVER else ""
@@ -123,16 +123,16 @@ class Sessions:
         return Session(max(0.0, now - made), key, mark)
 
     def age(self, offered: str | None) -> float | None:
-        """Seconds since the owner's cookie was made; None where it is no such cookie."""
+        """Return the age of an owner's cookie in seconds; None if it is not valid."""
         found = self.find(offered)
         return None if found is None or found.mark else found.age
 
     def ticket(self, run: str) -> str:
-        """What lets somebody in once, at the server that bears the name ``run``."""
+        """Return a ticket that works once, at the server named ``run``."""
         return self._sign(b"ticket", run)
 
     def take(self, offered: str, run: str) -> bool:
-        """Whether a ticket is good; it is good once, and not for long."""
+        """Accept a ticket, once and for a short time; return whether it was valid."""
         made = None if _mark(offered) else self._made(b"ticket", run, offered)
         now = time.time()
         if made is None or now - made > TICKET_LASTS:
@@ -141,7 +141,7 @@ class Sessions:
             self._taken = {one: at for one, at in self._taken.items() if now - at <= TICKET_LASTS}
             if offered in self._taken:
                 return False
-            # By its own time where that lies ahead: it must not be forgotten before it ends.
+            # If its own time lies ahead, keep it until that has passed too.
             self._taken[offered] = max(now, made)
         return True
 
@@ -150,7 +150,7 @@ class Sessions:
         return f"{said}.{self._hash(use, said + bound)}"
 
     def _made(self, use: bytes, bound: str, offered: str | None) -> float | None:
-        """When something of ours was signed; None where it is not ours."""
+        """Return the time of a signature of ours; None if it is not ours."""
         found = _SIGNED.fullmatch(offered or "")
         if found is None or self._current() is None:
             return None
@@ -162,14 +162,14 @@ class Sessions:
     def _hash(self, use: bytes, said: str) -> str:
         secret = self._current()
         if secret is None:
-            # Somebody deleted it, which ends all sessions; new ones need another.
+            # The file was deleted, which ends all sessions; new ones need a new secret.
             self.renew()
             secret = self._current()
         assert secret is not None
         return hashlib.blake2b(said.encode(), key=secret, person=use, digest_size=24).hexdigest()
 
     def _current(self) -> bytes | None:
-        """The secret as it is now; None where there is none."""
+        """Return the current secret; None if there is none."""
         if self._path is None:
             return self._secret
         try:
@@ -189,21 +189,21 @@ class Sessions:
 
 
 def _mark(offered: str | None) -> str:
-    """What a cookie says of how it was got; nothing of the owner's."""
+    """Return the mark of a cookie; empty for the owner's."""
     found = _SIGNED.fullmatch(offered or "")
     return "" if found is None else found[3] or ""
 
 
 FOLDER = "servers"
 _A_MOMENT = 0.01
-"""Seconds after which it is tried again: somebody else who looks holds the lock for an instant."""
+"""Seconds between two attempts: another reader holds the lock for an instant."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server: where it listens, and the name that tickets for it bear.
+    """A running server: its address, and the name ``run`` that its tickets are signed for.
 
-    ``names`` are hosts that other machines know it by, none where it listens on loopback only.
+    ``names`` are its hosts for other machines, none if it listens on loopback only.
     """
 
     run: str
@@ -214,23 +214,23 @@ class Running:
     since: float
 
     def url(self, ticket: str, name: str | None = None) -> str:
-        """An address that lets in, for this machine or by another name."""
+        """Return an address that signs in, for this machine or by another name."""
         return f"{base_url(name or self.host, self.port)}/?token={ticket}"
 
 
 def base_url(host: str, port: int) -> str:
-    """An address as a browser takes it; one that means all addresses becomes this machine's."""
+    """Return a server's URL; "all addresses" becomes this machine's."""
     here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{here}]:{port}" if ":" in here else f"http://{here}:{port}"
 
 
 @contextmanager
 def announce(root: Path, server: Running) -> Iterator[bool]:
-    """Leave word of a server while it runs; False where nothing can be written."""
+    """Keep a locked file for a server while it runs; yield False if that fails."""
     folder = root / FOLDER
     place = folder / f"{server.run}.json"
-    # Locked before it has its name: nobody may take it for one that was left behind.  Windows
-    # renames no open file, but lets nobody remove one either.
+    # Lock it before it gets its name, so that no reader removes it as left over.  Windows cannot
+    # rename an open file, but does not let others remove it either.
     part = place if os.name == "nt" else folder / f".{secrets.token_hex(8)}.part"
     try:
         private_folder(folder)
@@ -247,13 +247,13 @@ def announce(root: Path, server: Running) -> Iterator[bool]:
                 os.replace(part, place)
             yield held
     finally:
-        # Closed by now: else Windows would not remove it.
+        # Windows only removes a closed file.
         with suppress(OSError):
             place.unlink()
 
 
 def running_servers(root: Path) -> list[Running]:
-    """Servers of a collection that run now, the newest first."""
+    """Return the running servers of a collection, newest first."""
     found: list[Running] = []
     for path in sorted((root / FOLDER).glob("*.json")):
         try:
@@ -271,7 +271,7 @@ def running_servers(root: Path) -> list[Running]:
 
 
 def _take(file: IO[str]) -> bool:
-    """Whether nobody held a file; this process does from now on."""
+    """Lock a file for this process; return whether that worked."""
     for _ in range(3):
         if try_lock(file):
             return True
@@ -280,5 +280,5 @@ def _take(file: IO[str]) -> bool:
 
 
 def this_server(host: str, port: int, names: tuple[str, ...]) -> Running:
-    """The server of this very process."""
+    """Return the entry of this process's server."""
     return Running(secrets.token_hex(8), os.getpid(), host, port, names, time.time())

@@ -1,4 +1,4 @@
-"""Sheets of tiny square pictures, so that a map of thousands is a few requests and not thousands.
+"""Draw sheets of tiny square pictures, so that a map of thousands needs only a few requests.
 
 A sheet holds :data:`A_SHEET` pictures in rows of :data:`ACROSS`; the page knows the order.
 """
@@ -18,24 +18,24 @@ from likewise.errors import LikewiseError
 from likewise.images.decode import Source, decode, probe, small_jpeg
 
 SPRITE = 40
-"""Side of a picture on a sheet."""
+"""The side of a picture on a sheet."""
 ACROSS = 16
 A_SHEET = ACROSS * ACROSS
 _NOTHING = 128
-"""The grey of a picture whose file is gone."""
+"""The grey of a picture whose file is missing."""
 
 
 def important(ids: Sequence[int]) -> list[int]:
-    """Places of pictures in an order that spreads over any map: first those to be drawn first.
+    """Return a pseudo-random order of pictures, which spreads over any map.
 
-    It follows from the ids alone, so that the order of old pictures stays when new ones come.
+    It depends on the ids alone, so new pictures do not change the order of old ones.
     """
     mixed = (np.asarray(ids, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
     return [int(place) for place in np.argsort(mixed, kind="stable")]
 
 
 def sheet_key(keys: Sequence[bytes]) -> str:
-    """A name for what a sheet shows."""
+    """Return a hash of a sheet's content keys."""
     return hashlib.blake2b(b"".join(keys), digest_size=12).hexdigest()
 
 
@@ -44,9 +44,9 @@ def sheet(
     pictures: Sequence[tuple[bytes, Callable[[], str]]],
     make: Callable[[Source, int], bytes],
 ) -> tuple[bytes, bool]:
-    """The JPEG of a sheet of (content key, what finds the file), and whether it is whole.
+    """Return the JPEG of a sheet of (content key, path finder), and whether it is complete.
 
-    A picture that cannot be read now stays grey.
+    A picture that cannot be read stays grey.
     """
     whole = True
     rows = max(1, math.ceil(len(pictures) / ACROSS))
@@ -63,7 +63,7 @@ def sheet(
 
 
 def sprite(content: bytes) -> NDArray[np.uint8]:
-    """The middle square of a picture, :data:`SPRITE` pixels wide."""
+    """Return the middle square of a picture, :data:`SPRITE` pixels wide."""
     info = probe(content)
     long, short = max(info.width, info.height), min(info.width, info.height)
     pixels = decode(content, max_side=math.ceil(SPRITE * long / short)).pixels
