@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from likewise.server.thumbnail_sheets import ACROSS, SPRITE, important, sprite
+from likewise.server.routes_map import ACROSS, SPRITE, important, sprite
 from tests.product.server.conftest import Client, N, check_error
 from tests.product.server.waiting import ended
 

@@ -243,12 +243,8 @@ def months(service: Serving, where: Filters) -> MonthsOut:
     return MonthsOut(
         total=sum(one.pictures for one in found),
         items=[
-            MonthOut(
-                month=one.month,
-                pictures=one.pictures,
-                by_name=one.by_name,
-                by_file=one.by_file,
-                days=[DayOut(day=day, pictures=n) for day, n in one.days],
+            MonthOut.model_validate(
+                one._asdict() | {"days": [DayOut(day=day, pictures=n) for day, n in one.days]}
             )
             for one in found
         ],

@@ -52,16 +52,22 @@ LARGE = 2048
 """The longest side of a picture that the page shows."""
 FOREVER = "private, max-age=31536000, immutable"
 _FAR = 1 << 40
-JPEG: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"image/jpeg": {"schema": {"type": "string", "format": "binary"}}}},
-    304: {"description": "It has not changed."},
-}
-_BYTES = {
-    "requestBody": {
-        "required": True,
-        "content": {"image/*": {"schema": {"type": "string", "format": "binary"}}},
+
+
+def _content(media_type: str) -> dict[str, Any]:
+    """Return the OpenAPI description of binary content."""
+    return {media_type: {"schema": {"type": "string", "format": "binary"}}}
+
+
+def _file_responses(media_type: str) -> dict[int | str, dict[str, Any]]:
+    return {
+        200: {"content": _content(media_type)},
+        304: {"description": "It has not changed."},
     }
-}
+
+
+JPEG = _file_responses("image/jpeg")
+_UPLOAD_BODY = {"requestBody": {"required": True, "content": _content("image/*")}}
 
 
 def from_state(name: str) -> Any:
@@ -183,7 +189,7 @@ def jpeg(request: Request, tag: str, make: Callable[[], bytes]) -> Response:
     return Response(content, media_type="image/jpeg", headers=headers)
 
 
-@router.post("/uploads", status_code=201, openapi_extra=_BYTES)
+@router.post("/uploads", status_code=201, openapi_extra=_UPLOAD_BODY)
 async def upload(request: Request, service: Serving) -> UploadOut:
     """Keep a picture for a while as a query; the body is the bytes of its file."""
     content = await request.body()
@@ -278,19 +284,11 @@ _FINE = 93
 """JPEG quality of a converted picture, which is viewed at full size."""
 _LARGEST = 16_384
 """The longest side of a converted picture; browsers cannot draw larger ones."""
-_FILE: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"image/*": {"schema": {"type": "string", "format": "binary"}}}},
-    304: {"description": "It has not changed."},
-}
-_DOWNLOAD: dict[int | str, dict[str, Any]] = {
-    200: {
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-    },
-    304: {"description": "It has not changed."},
-}
 
 
-@router.get("/pictures/{picture}/original", response_class=Response, responses=_FILE)
+@router.get(
+    "/pictures/{picture}/original", response_class=Response, responses=_file_responses("image/*")
+)
 async def original(request: Request, service: Serving, picture: str) -> Response:
     """Return the file if a browser can show it upright, else a JPEG of the same size."""
 
@@ -332,7 +330,11 @@ async def facts(request: Request, service: Serving, picture: str) -> FactsOut:
     return await service.draw(respond, request)
 
 
-@router.get("/pictures/{picture}/download", response_class=Response, responses=_DOWNLOAD)
+@router.get(
+    "/pictures/{picture}/download",
+    response_class=Response,
+    responses=_file_responses("application/octet-stream"),
+)
 async def download(request: Request, service: Serving, picture: str) -> Response:
     """Return the file itself, under its own name."""
 

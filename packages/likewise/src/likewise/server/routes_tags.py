@@ -146,9 +146,7 @@ def untagged(
     total, rows = service.collection.pictures.page(
         sort="added", descending=False, where={"tagged": False}, offset=offset, limit=limit
     )
-    return UntaggedOut(
-        total=total, items=[PictureOut(**service.picture_record(row)) for row in rows]
-    )
+    return UntaggedOut(total=total, items=[service.picture_out(row) for row in rows])
 
 
 @router.get("/pictures/{picture}/tags")
@@ -163,7 +161,7 @@ def of_picture(
     found = col.suggest_tags(row.id, k) if len(col) else []
     shown = service.pictures_out({one.id for some in found for one in some.because})
     return TaggedOut(
-        picture=PictureOut(**service.picture_record(row)),
+        picture=service.picture_out(row),
         tags=col.tags.sources(row.id),
         refused=col.tags.refused(row.id),
         suggestions=[

@@ -89,7 +89,7 @@ class Asked(Strict):
         if self.query is None and self.text is None:
             raise ValueError("ask with a query, a text, or both")
         if self.query is not None and self.query.colours is not None and self.text is not None:
-            raise ValueError("colours are asked for alone or with filters, not beside words")
+            raise ValueError("colours can be combined with filters, not with words")
         return self
 
 

@@ -311,6 +311,9 @@ class Service:
             "image": f"/api/pictures/{name}/image",
         }
 
+    def picture_out(self, row: ImageRow) -> PictureOut:
+        return PictureOut(**self.picture_record(row))
+
     def marked_records(self, rows: Sequence[ImageRow]) -> list[dict[str, Any]]:
         """Return pictures of a list with their stars, favourite and hidden marks."""
         marks = self.collection.library.marks(row.id for row in rows)
@@ -318,7 +321,7 @@ class Service:
 
     def pictures_out(self, images: Iterable[int]) -> dict[int, PictureOut]:
         rows = self.collection.pictures.rows(images)
-        return {image: PictureOut(**self.picture_record(row)) for image, row in rows.items()}
+        return {image: self.picture_out(row) for image, row in rows.items()}
 
 
 def _start_engine_sync(collection: Collection) -> Any:
