@@ -289,7 +289,9 @@ class Service:
         if found.typed is not None:
             return min(MAX_RESULTS, found.typed.total)
         query, by = self.resolve(asked), asked.by
-        own = len(query.own_pictures) if isinstance(query, ResolvedQuery) else int(query is not None)
+        own = (
+            len(query.own_pictures) if isinstance(query, ResolvedQuery) else int(query is not None)
+        )
         ranked = self.collection.searcher.count_ranked(by) - own
         return min(MAX_RESULTS, max(len(found.ids), ranked))
 
