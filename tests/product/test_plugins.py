@@ -192,6 +192,8 @@ def test_a_plugin_that_is_missing_says_what_to_install(
         load(ENGINES, "qdrant")
     with pytest.raises(Exception, match=r"qdrant://host/x .*'likewise-cluster\[qdrant\]'"):
         open_engine("qdrant://host/x")
+    with pytest.raises(InvalidInput, match=r"'elsewhere://x' is no address.*installed are none"):
+        open_engine("elsewhere://x")
     with pytest.raises(CatalogRefused, match=r"pip install 'likewise-cluster\[postgres\]'"):
         Collection.move(root, "postgresql://host/x")
     with pytest.raises(InvalidInput, match="an address like postgresql://"):

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from likewise import Collection
 from likewise.cli.app import app
-from likewise.describers import open_describer
+from likewise.describers import Fact, check_facts, open_describer
+from likewise.errors import InvalidInput
 from likewise.ingest import pool
 from likewise.plugins import PluginBroken, PluginMissing
 from tests.product.collection.pictures import write
@@ -193,6 +194,9 @@ def test_a_failing_describer_costs_its_own_facts(
         assert "no such height" in problems["103"]
         assert "score is 7" in problems["104"]
         assert ids_of(col, "105") == [col.id_of(folder / "105.png")]
+        assert col.describers.problems("failing") == {
+            problem: 1 for problem in problems.values() if problem is not None
+        }
 
         # What failed is not tried with each add.
         write_plain(folder / "106.png", 106)
@@ -222,8 +226,8 @@ def test_a_describer_that_cannot_run_is_refused(failing: None, tmp_path: Path) -
         for name, error, says in (
             ("nothing", PluginMissing, "'nothing' is not installed; installed are absent, failing"),
             ("needy", PluginBroken, "needs the program tesseract"),
-            ("misnamed", PluginBroken, "has the name 'other'"),
-            ("absent", PluginBroken, "no_such_module"),
+            ("misnamed", PluginBroken, "^describer 'misnamed' has the name 'other'"),
+            ("absent", PluginBroken, "^plug-in 'absent' of failing .*no_such_module"),
         ):
             with pytest.raises(error, match=says):
                 col.describers.add(name, workers=1)
@@ -241,6 +245,28 @@ def test_a_package_that_is_gone_is_a_remark(
         assert result.added == 1
         assert [name for name, _ in result.remarks] == ["describer failing"]
         assert "'failing' is not installed" in result.remarks[0][1]
+
+
+def test_a_fact_that_is_no_fact_is_refused() -> None:
+    assert check_facts([("sign", 0.5)]) == [Fact("sign", 0.5)]  # type: ignore[list-item]
+    for wrong in ("a text alone", ("sign", 0.5, None, "more"), 7):
+        with pytest.raises(InvalidInput, match=r"a fact is .*Fact\(text, score, box\) expected"):
+            check_facts([wrong])  # type: ignore[list-item]
+
+
+def test_the_command_prints_why_pictures_failed(failing: None, tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    for width in (60, 61):
+        noise = np.random.default_rng(width).integers(0, 255, (103, width, 3)).astype(np.uint8)
+        write(folder / f"{width}.png", noise)
+    with create(tmp_path / "photos.lw") as col:
+        col.add(folder, workers=1)
+    command = ["admin", "describers", "add", "failing", "-C", str(tmp_path / "photos.lw")]
+    done = CliRunner().invoke(app, [*command, "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert "2 pictures failed\n  2 pictures: RuntimeError: no such height\n" in done.stdout
+    answer = json.loads(CliRunner().invoke(app, [*command, "--workers", "1", "--json"]).stdout)
+    assert answer["problems"] == {"RuntimeError: no such height": 2}
 
 
 def test_the_commands(qr_codes: None, tmp_path: Path) -> None:

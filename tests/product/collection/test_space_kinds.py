@@ -17,6 +17,7 @@ from likewise.cli.app import app
 from likewise.collection.collection import Collection
 from likewise.errors import (
     BrokenSpaceKind,
+    CannotDescribe,
     CollectionError,
     InvalidInput,
     SpaceKindClash,
@@ -252,6 +253,23 @@ def test_a_kind_that_fails_costs_its_picture_and_not_the_job(
             "50": "for now: cannot be described here (space 'clumsy': a row has shape (5,); "
             "(3,) expected)",
         }
+
+
+def test_a_kind_that_fails_on_every_picture_is_refused_with_the_reason(
+    package: Path, tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (60, 60, 3)).astype(np.uint8)
+    write(tmp_path / "forty" / "40.png", noise[:40])
+    with create(tmp_path / "photos.lw") as col:
+        col.add(tmp_path / "forty", workers=0)
+        with pytest.raises(CannotDescribe, match=r"space 'clumsy'.*cannot bear forty rows"):
+            col.spaces.add("clumsy", {"feature": "clumsy"}, workers=0)
+        assert "clumsy" not in col.spaces
+        # A picture that can be described is enough, and the next add goes on.
+        write(tmp_path / "forty" / "60.png", noise)
+        assert col.add(tmp_path / "forty", workers=0).added == 1
+        col.spaces.add("clumsy", {"feature": "clumsy"}, workers=0)
+        assert "clumsy" in col.spaces
 
 
 def test_recipes_of_a_brought_kind_are_checked(package: Path) -> None:

@@ -111,6 +111,8 @@ def check_facts(found: Iterable[Fact]) -> list[Fact]:
     """Return facts as they are stored; :class:`InvalidInput` names the first wrong one."""
     kept = []
     for one in found:
+        if not isinstance(one, tuple | list) or not 1 <= len(one) <= 3:
+            raise InvalidInput(f"a fact is {str(one)[:80]!r}; Fact(text, score, box) expected")
         text, score, box = Fact(*one)
         if not isinstance(text, str) or len(text) > MAX_TEXT:
             raise InvalidInput(

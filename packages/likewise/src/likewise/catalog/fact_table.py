@@ -43,6 +43,17 @@ def describer_state(store: Store, name: str) -> DescriberState:
     return DescriberState(row[0] - row[1], row[1], facts)
 
 
+def describer_problems(store: Store, name: str) -> dict[str, int]:
+    """Return why a describer failed, and on how many pictures, most first."""
+    rows = store.all(
+        """SELECT problem, count(*) FROM described_images
+           WHERE describer = ? AND problem IS NOT NULL
+           GROUP BY problem ORDER BY count(*) DESC, problem""",
+        (name,),
+    )
+    return dict(rows)
+
+
 def images_without_facts(store: Store, name: str) -> list[int]:
     """Return the pictures that a describer has not tried yet."""
     rows = store.all(

@@ -18,10 +18,19 @@ from likewise.cli.options import (
     workers_of,
 )
 from likewise.cli.options import picture as picture_name
-from likewise.cli.output import echo_json, echo_table, plural, print_line, progress_bar
+from likewise.cli.output import (
+    echo_json,
+    echo_table,
+    plural,
+    print_line,
+    printable,
+    progress_bar,
+)
 
 describer = typer.Typer(no_args_is_help=True, help="Plug-ins that find things in pictures.")
 
+_LISTED = 5
+"""Reasons of failures that are printed, at most."""
 Name = Annotated[str, typer.Argument(help="Name of the describer.")]
 
 
@@ -77,14 +86,19 @@ def add_describer(
         progress_bar() as report,
     ):
         state = col.describers.add(name, workers=who, report=report)
+        problems = col.describers.problems(name)
     if json_:
-        echo_json({"describer": name, **state._asdict()})
+        echo_json({"describer": name, **state._asdict(), "problems": problems})
     else:
         failed = f"; {plural(state.failed, 'picture')} failed" if state.failed else ""
         print_line(
             f"Describer {name} is on: {plural(state.facts, 'fact')} in "
             f"{plural(state.described, 'picture')}{failed}"
         )
+        for reason, count in list(problems.items())[:_LISTED]:
+            print_line(f"  {plural(count, 'picture')}: {printable(reason)}")
+        if len(problems) > _LISTED:
+            print_line(f"  ... and {len(problems) - _LISTED:,} more reasons; --json lists them all")
 
 
 @describer.command("show")

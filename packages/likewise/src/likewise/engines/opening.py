@@ -5,7 +5,7 @@ from __future__ import annotations
 from likewise.engines.errors import EngineMissing
 from likewise.engines.protocol import Engine
 from likewise.errors import InvalidInput
-from likewise.plugins import ENGINES, SYNC, PluginMissing, load
+from likewise.plugins import ENGINES, SYNC, PluginMissing, load, points_of
 
 
 def open_engine(address: str, *, attempts: int = 5, timeout: int = 30) -> Engine:
@@ -38,7 +38,9 @@ def open_engine(address: str, *, attempts: int = 5, timeout: int = 30) -> Engine
         opener = load(ENGINES, scheme)
     except PluginMissing as error:
         if error.package is None:
-            raise InvalidInput(wrong) from None
+            schemes = sorted({*points_of(ENGINES)} - {SYNC})
+            known = ", ".join(f"{one}://" for one in schemes) or "none"
+            raise InvalidInput(f"{wrong}; installed are {known}") from None
         raise EngineMissing(f"{address} cannot be opened: {error}") from error
     opened: Engine = opener(address, attempts=attempts, timeout=timeout)
     return opened

@@ -24,6 +24,9 @@ from likewise.spaces.base import Space, decode_size
 from likewise.spaces.registry import SpaceSet, open_spaces
 from likewise.vision.deep.libraries import BrokenLibrary, UnusableModel, mark_broken
 
+UNDESCRIBED = "cannot be described here"
+"""How the problem of a picture begins that a space refused."""
+
 
 class PictureDescription(NamedTuple):
     """What a worker found in one file.
@@ -87,7 +90,7 @@ def describe(task: DescribeTask) -> PictureDescription:
     try:
         return _describe(task)
     except MemoryError:  # while it is read, or its thumbnail is made
-        return _failed(task.candidate, f"{TRANSIENT}cannot be described here (MemoryError)")
+        return _failed(task.candidate, f"{TRANSIENT}{UNDESCRIBED} (MemoryError)")
 
 
 def _describe(task: DescribeTask) -> PictureDescription:
@@ -107,8 +110,7 @@ def _describe(task: DescribeTask) -> PictureDescription:
         for space in task.spaces:
             vectors[space.name, space.generation] = space.packed_row(picture, shared)
     except (CannotDescribe, UnusableModel) as error:
-        reason = f"cannot be described here ({error})"
-        return _failed(candidate, f"{TRANSIENT}{reason}")
+        return _failed(candidate, f"{TRANSIENT}{UNDESCRIBED} ({error})")
     thumbnail = None
     if task.carries_thumbnail or task.thumbnails is not None:
         thumbnail = make_thumbnail(picture.pixels, FIRST_SIDE)

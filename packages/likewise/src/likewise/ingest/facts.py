@@ -17,7 +17,7 @@ from likewise.catalog.jobs import Pace, Progress, Report, silent
 from likewise.catalog.store import Store
 from likewise.catalog.word_index import fold, spread
 from likewise.describers import Fact, check_facts, open_describer
-from likewise.errors import ImageError, UnknownName
+from likewise.errors import ImageError, LikewiseError, UnknownName
 from likewise.images.decode import decode, shrink
 from likewise.ingest.pool import Failure, Workers, n_workers, picture_seconds, run
 from likewise.ingest.remote_paths import Needs, RemotePaths
@@ -100,6 +100,10 @@ class Describers:
                 raise UnknownName(f"no describer {name!r} is turned on")
             with self._store.write(durable=True) as c:
                 table.drop_describer(c, name)
+
+    def problems(self, name: str) -> dict[str, int]:
+        """Return why pictures have no facts of a describer, and how many, most first."""
+        return table.describer_problems(self._store, name)
 
     def facts(self, image: int) -> list[table.FactRow]:
         """Return the facts of a picture."""
@@ -191,6 +195,8 @@ def _work(task: _Task) -> _Answer:
         return _Answer(task.image, version, facts)
     except ImageError as error:
         return _Answer(task.image, problem=error.reason)
+    except LikewiseError as error:
+        return _Answer(task.image, problem=str(error))
     except Exception as error:
         # Code of another package: whatever it raises, one picture has no facts.
         return _Answer(task.image, problem=f"{type(error).__name__}: {error}"[:500])

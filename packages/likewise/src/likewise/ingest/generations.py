@@ -8,6 +8,7 @@ next; until then its rows are invisible.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from likewise.catalog import segments as seg
 from likewise.catalog.jobs import Progress, Report
 from likewise.catalog.log_tables import last_line
 from likewise.catalog.segments import open_idf
-from likewise.catalog.store import Store
+from likewise.catalog.store import TRANSIENT, Store
 from likewise.ingest.carry_over import NextGeneration, carry_over, make_codes, replay
 from likewise.ingest.describe import DescribeTask, PictureDescription, describe, describe_failure
 from likewise.ingest.pool import Workers, run
@@ -134,8 +135,12 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
 
 def describe_all(
     store: Store, space: Space, pictures: list[tuple[int, str]], workers: Workers, report: Report
-) -> None:
-    """Raw rows of pictures in one space; of a generation to come they are invisible until then."""
+) -> Counter[str]:
+    """Store raw rows of pictures in one space; return why others got none, and how many.
+
+    Rows of a generation to come are invisible until then.
+    """
+    problems: Counter[str] = Counter()
     id_of = {path: image for image, path in pictures}
     spaces = SpaceSet([space])
     tasks = (DescribeTask(Candidate(path, 0, 0), spaces) for _, path in pictures)
@@ -149,6 +154,7 @@ def describe_all(
                 if row is not None:
                     change.put_vector(c, space.name, space.generation, image, row)
                 else:
+                    problems[(one.problem or "").removeprefix(TRANSIENT)] += 1
                     change.put_gap(c, space.name, space.generation, image)
         batch.clear()
 
@@ -167,6 +173,7 @@ def describe_all(
     finally:
         # Stopped too: what was described is not described again.
         put()
+    return problems
 
 
 def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -> None:

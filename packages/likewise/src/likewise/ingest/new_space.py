@@ -14,6 +14,7 @@ from likewise.catalog.store import Store
 from likewise.errors import CannotDescribe, LikewiseError
 from likewise.ingest import pool
 from likewise.ingest.backfill import fill_gaps, settle_backfill
+from likewise.ingest.describe import UNDESCRIBED
 from likewise.ingest.generations import describe_all, start_generation
 from likewise.ingest.growth import learn_space
 from likewise.ingest.pool import Workers, n_workers
@@ -154,4 +155,8 @@ def _fill(store: Store, name: str, *, workers: Workers | None, report: Report) -
         learn_space(store, space, workers=count, report=report)
         return
     pictures = [(row.id, row.path) for row in store.every_image() if row.path]
-    describe_all(store, space, pictures, count, report)
+    problems = describe_all(store, space, pictures, count, report)
+    found = [reason for reason in problems if reason.startswith(UNDESCRIBED)]
+    if found and sum(problems[reason] for reason in found) == len(pictures):
+        # Every later add would fail on this space as well.
+        raise CannotDescribe(f"no picture gets a vector in space {name!r}: {found[0]}")
