@@ -337,7 +337,7 @@ def test_names_that_clash_are_refused_and_opening_goes_on(
     points = {"tone": "tone_again:ToneSpace", "words": "tone_again:ToneSpace"}
     other = install(tmp_path / "more", "tone-again", "tone_again", "", points)
     monkeypatch.syspath_prepend(str(other))
-    with pytest.raises(SpaceKindClash, match="'tone' is brought by several packages: tone-"):
+    with pytest.raises(SpaceKindClash, match="'tone' is in several packages: tone-"):
         validate_recipe({"feature": "tone"})
     with pytest.raises(SpaceKindClash, match="'words' is Likewise's own, and tone-again"):
         validate_recipe({"feature": "words"})

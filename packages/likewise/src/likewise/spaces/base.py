@@ -1,13 +1,13 @@
-"""Space: a named kind of vector every picture has, as an object.
+"""Space: a named kind of vector that every picture has.
 
-A kind of space is one class in one file.  It says how it describes a picture, what it must learn
-from the collection and when it has outgrown that, whether it can be made on this machine and what
-to do if not, how its rows are stored and compared, and what explains a hit.  Jobs, searches and
-checks ask these questions and never which kind it is.  ``registry.py`` finds the class of a recipe,
-in this package or another one (the entry point group ``likewise.spaces``).
+A kind of space is one class in one file.  It says how to describe a picture, what to learn from the
+collection and when to learn again, whether it can run on this machine, how its rows are stored and
+compared, and how a hit is explained.  Other code asks these questions and never depends on the
+kind. ``registry.py`` finds the class of a recipe, in this package or in another one (the entry
+point group ``likewise.spaces``).
 
-An object belongs to one generation: ``files`` and ``width`` are what that has learned.  It travels
-to another process as its record in the catalog, and the registry there makes it again.
+An object belongs to one generation: ``files`` and ``width`` are what that generation learned.  It
+is pickled as its record in the catalog, from which the registry of the other process opens it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Words = Callable[[], Any]
 
 
 class Places(NamedTuple):
-    """Where the columns of a picture's row lie in it: what an explanation shows.
+    """The places of a row's columns in the picture, which an explanation shows.
 
     One line a place; the shares of all places add up to the raw row.
 
@@ -75,9 +75,9 @@ class Places(NamedTuple):
 
 
 class TextRow(NamedTuple):
-    """Typed words as a row of a space, and the names that people see.
+    """The row of a typed text in a space, and the names that are shown for it.
 
-    ``unsure``: they are far from all that the space can tell apart.
+    ``unsure``: the text is far from everything that the space can distinguish.
     """
 
     row: NDArray[np.float32]
@@ -86,10 +86,10 @@ class TextRow(NamedTuple):
 
 
 class LearnedGeneration(NamedTuple):
-    """What the next generation of a space is: its width, its files, and rows that are known.
+    """The next generation of a space: its width, its files, and rows that are known.
 
-    ``rows`` are (number of the picture in the survey, row), for pictures whose row came out while
-    learning; the others are described afterwards.
+    ``rows`` are (number of the picture in the survey, row), for pictures whose rows were computed
+    while learning; the others are described afterwards.
 
     See Also
     --------
@@ -102,7 +102,7 @@ class LearnedGeneration(NamedTuple):
 
 
 class Survey(Protocol):
-    """What a job lends to a space that learns: pictures by number, and workers to look at them.
+    """What a job gives to a space that learns: pictures by number, and workers.
 
     See Also
     --------
@@ -115,21 +115,21 @@ class Survey(Protocol):
     report: Report
 
     def choose(self, most: int) -> list[int]:
-        """Numbers of at most so many pictures, drawn at random, in order."""
+        """Return the numbers of at most so many pictures, drawn at random, in order."""
 
     def sample(
         self, space: Space, numbers: Sequence[int], stage: str, **options: Any
     ) -> list[tuple[int, Any]]:
-        """``space.sample`` of some pictures in workers: (number, answer), in order.
+        """Run ``space.sample`` on some pictures in workers; yield (number, answer) in order.
 
         Pictures that cannot be read, and answers that are None, are left out.
         """
 
     def new_file(self, suffix: str) -> str:
-        """A name for a file of the generation, below the collection's folder."""
+        """Return a new name for a file of the generation, below the collection's folder."""
 
     def rows(self, space: str) -> Iterator[tuple[NDArray[np.int64], Any]]:
-        """(numbers of pictures, raw rows) that another space has of them, part by part."""
+        """Yield (numbers of pictures, raw rows) of another space, part by part."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ class Space(SpaceRow, ABC):
     row_format_name : str
         Whether rows are sparse or dense.
     recipe : mapping
-        What it was asked for as.
+        Its feature and parameters.
     generation : int
-        Counts what was learned anew.
+        Grows with every learning.
     width : int
         Columns of a row.
     n_pictures : int
@@ -223,12 +223,12 @@ class Space(SpaceRow, ABC):
 
     @classmethod
     def default_recipe(cls) -> dict[str, Any]:
-        """The whole recipe when nothing is chosen."""
+        """Return the complete recipe with default values."""
         return {"feature": cls.feature, **cls.defaults}
 
     @classmethod
     def validate(cls, recipe: Recipe) -> dict[str, Any]:
-        """The whole recipe of what a user asked for, or a clear refusal."""
+        """Return the complete recipe for what a user gave, or refuse it."""
         allowed = cls.default_recipe()
         unknown = set(recipe) - set(allowed)
         if unknown:
@@ -245,11 +245,11 @@ class Space(SpaceRow, ABC):
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:
-        """Refuse a whole recipe whose other parameters make no sense."""
+        """Refuse a complete recipe with bad parameters."""
 
     @classmethod
     def format_of(cls, recipe: Recipe) -> RowFormat:
-        """How rows of a recipe are stored."""
+        """Return how the rows of a recipe are stored."""
         return FORMATS[cls.vector_type]
 
     # -- on this machine --------------------------------------------------------------------
@@ -259,11 +259,11 @@ class Space(SpaceRow, ABC):
         return self.describes_pictures
 
     def how_to_get(self) -> str:
-        """Return what to do so that a picture that lacks its row gets one."""
+        """Return what to do about pictures that lack a row."""
         return "run likewise add again"
 
     def load(self) -> None:
-        """Load networks and files; fail now rather than with every picture."""
+        """Load networks and files; fail now and not with every picture."""
 
     def bind(self, others: Mapping[str, Space]) -> dict[str, Any]:
         """Return the recipe with what it takes from other spaces, before a space is added."""
@@ -271,14 +271,14 @@ class Space(SpaceRow, ABC):
 
     @property
     def takes_rows_of(self) -> str | None:
-        """The space whose rows this one's are made of; None if it needs no other."""
+        """The space whose rows these are made of; None if it needs no other."""
         return None
 
     has_trial = False
     """Whether its files are to be tried out by a worker before they are taken in."""
 
     def try_out(self) -> None:
-        """In a worker, which has limits: run files from outside once; raise to refuse them."""
+        """In a worker with limits: run untrusted files once; raise to refuse them."""
 
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the recipe to store, and files copied into ``root``, before a space is added."""
@@ -289,11 +289,11 @@ class Space(SpaceRow, ABC):
         return None
 
     def needed_files(self) -> tuple[str, ...]:
-        """Files below ``root`` that a worker on another machine needs to describe and sample."""
+        """Return the files below ``root`` that a worker on another machine needs."""
         return tuple(sorted(name for key, name in self.files.items() if key not in _FOR_READERS))
 
     def at(self, root: Path) -> Space:
-        """Return the same space with the files of its collection in another folder."""
+        """Return the same space with its collection's files in another folder."""
         return replace(self, root=root)
 
     # -- describing -------------------------------------------------------------------------
@@ -302,15 +302,15 @@ class Space(SpaceRow, ABC):
     def describe(self, picture: Pixels, shared: dict[str, Any]) -> Any:
         """Return the raw row of a picture: an array if dense, (columns, values) if sparse.
 
-        ``shared`` is empty for each new picture and is there for what several spaces need, such as
-        one pass through a network.
+        ``shared`` is empty for each new picture; spaces share results in it, such as one pass
+        through a network.
         """
 
     def packed_row(self, picture: Picture | Pixels, shared: dict[str, Any] | None = None) -> bytes:
         """Return the raw row of a picture as a blob; raises :class:`CannotDescribe`."""
         shared = {} if shared is None else shared
         pixels = picture.pixels if isinstance(picture, Picture) else picture
-        # Whatever else a picture is decoded for, a space gets it in one size: its own.
+        # A space always gets the picture in the size that it declares.
         size = f"pixels at {self.decode_side}, {self.decode_slack}"
         try:
             if size not in shared:
@@ -331,16 +331,16 @@ class Space(SpaceRow, ABC):
     def learn(self, survey: Survey) -> LearnedGeneration | None:
         """Learn the next generation from the pictures; return None where they are too few.
 
-        Asked of a space without ``files``: a generation begins from nothing.
+        Called on a space without ``files``: a generation starts from nothing.
         """
         raise NotImplementedError(f"{type(self).__name__} learns nothing")
 
     def can_learn(self) -> bool:
-        """Whether the next generation can be learned on this machine."""
+        """Return whether the next generation can be learned on this machine."""
         return self.must_learn and self.is_available()
 
     def sample(self, picture: Pixels, number: int, **options: Any) -> Any:
-        """In a worker: what ``learn`` needs of one picture, by what ``files`` hold so far."""
+        """In a worker: return what ``learn`` needs of one picture, using ``files`` so far."""
         raise NotImplementedError(f"{type(self).__name__} learns nothing")
 
     def has_outgrown(self, n_pictures: int) -> bool:
@@ -352,81 +352,82 @@ class Space(SpaceRow, ABC):
         return False
 
     def next_growth(self) -> int | None:
-        """Pictures at which a long ``add`` should stop to learn or to weigh again; None: never."""
+        """Return at how many pictures a long ``add`` should learn again; None: never."""
         return None
 
     def pair_scale(self) -> float:
-        """What two neighbours differ by, the unit of judged pairs (``learns_pairs``)."""
+        """Return the typical difference of two neighbours (``learns_pairs``)."""
         raise NotImplementedError(f"{type(self).__name__} learns nothing from pairs")
 
     def place(self, rows: Any) -> NDArray[np.float32]:
-        """Rows of another space as rows of this one (``takes_rows_of``)."""
+        """Return rows of another space as rows of this one (``takes_rows_of``)."""
         raise NotImplementedError(f"{type(self).__name__} takes no rows of another space")
 
     def translate_row(self, row: NDArray[np.float32], coming: Space) -> Any:
-        """A dense row of this generation in the next one; None where that cannot be said."""
+        """Return a dense row of this generation in the next one; None where that is impossible."""
         return None
 
     @property
     def is_taught(self) -> bool:
-        """Whether judgements teach this space: weights of its columns, or pairs."""
+        """Whether this space learns from judgements: weights of its columns, or pairs."""
         return self.row_format.learns_weights or self.learns_pairs
 
     def match_columns(self, other: Space) -> NDArray[np.int64] | None:
-        """For each column the one of another generation that means most nearly the same.
+        """Return for each column the most similar column of another generation.
 
-        None where columns of two generations have nothing to do with each other.
+        None where the columns of two generations are unrelated.
         """
         return None
 
     def has_same_columns(self, other: Space) -> bool:
-        """Whether columns mean exactly the same in another generation."""
+        """Return whether columns mean exactly the same in another generation."""
         return False
 
     # -- typed words ------------------------------------------------------------------------
 
     def can_read_text(self, words: Words) -> bool:
-        """Whether typed words become a row of this space here.
+        """Return whether typed text can become a row of this space here.
 
-        ``words`` gives the words of the pictures' network; nothing where there is no text model.
+        ``words`` returns the words of the pictures' network, or nothing where there is no text
+        model.
         """
         return False
 
     def text_state(self, words: Words, rows: NDArray[np.float32]) -> Any:
-        """What ``read_text`` needs to know of a sample of the collection's rows."""
+        """Return what ``read_text`` needs of a sample of the collection's rows."""
         return None
 
     def read_text(
         self, words: Words, text: str, state: Any, struck: frozenset[str]
     ) -> TextRow | None:
-        """A text as a row, without the names that were struck out; None where it means nothing."""
+        """Return the row of a text, without the excluded names; None where it means nothing."""
         raise NotImplementedError(f"{type(self).__name__} reads no text")
 
     # -- explaining -------------------------------------------------------------------------
 
     def find_places(self, picture: Pixels) -> Places:
-        """Where the columns of a picture's row lie in it (``has_places``)."""
+        """Return where the columns of a row are in its picture (``has_places``)."""
         raise CollectionError(f"space {self.name!r} has no words to explain by; use a words space")
 
     def split_row(self, picture: Pixels) -> NDArray[np.float64]:
-        """The row as it is compared, as a sum over a grid of places (``splits_rows``).
+        """Return the row, as it is compared, as a sum over a grid of places (``splits_rows``).
 
-        Rows and columns of the grid cover the picture evenly: (rows, columns, width).
+        The grid covers the picture evenly: (rows, columns, width).
         """
         raise CollectionError(f"space {self.name!r} cannot tell the places of a picture apart")
 
     def find_parts(self, picture: Pixels) -> NDArray[np.float64]:
-        """:meth:`split_row` of the pixels that are described (as in :meth:`packed_row`)."""
+        """Return :meth:`split_row` of the described pixels (see :meth:`packed_row`)."""
         return self.split_row(shrink(picture, self.decode_side, slack=self.decode_slack))
 
-    # -- looking after it -------------------------------------------------------------------
+    # -- checking --------------------------------------------------------------------------
 
     def card(self) -> dict[str, Any] | None:
-        """What made the vectors, where a network did."""
+        """Return what made the vectors, where a network did."""
         return None
 
     def verify(self) -> Iterable[str]:
-        """What is wrong with the files of the generation; may raise what reading them raises."""
+        """Return what is wrong with the files of the generation; reading them may raise."""
         return ()
 
     @property
@@ -441,17 +442,17 @@ class Space(SpaceRow, ABC):
 
 
 def decode_size(spaces: Collection[Space]) -> tuple[int, float]:
-    """The smallest size that serves all these spaces, and the slack they allow."""
+    """Return the smallest size that all these spaces can use, and the slack they allow."""
     side = max((one.decode_side for one in spaces), default=0)
     slack = min((one.decode_slack for one in spaces), default=1.0)
     return min(side, DECODE_SIDE), slack
 
 
 def ranked_spaces(spaces: Mapping[str, Space], rank: Callable[[Space], int | None]) -> list[Space]:
-    """Spaces that have rows and take part without being named, by a rank of their kinds.
+    """Return spaces with rows that are used by default, by a rank of their kinds.
 
-    The lowest rank first.  Only under the kind's own name: a second space of a kind is an
-    experiment and must not take over what the first one does.
+    The lowest rank first.  Only a space with the name of its kind counts: a second space of a kind
+    is an experiment and must not replace the first.
     """
     found = [
         (value, place, one)

@@ -1,7 +1,7 @@
-"""``clip``: an image-text network of the user's own (CLIP, SigLIP …), its two towers in one space.
+"""``clip``: an image-text network of the user's own (CLIP, SigLIP …).
 
-The visual tower describes pictures, the textual one what was typed, so that words need no other
-model here.  The folder is copied into the collection and named by its content.
+The visual tower describes pictures and the textual tower describes typed text, in the same space.
+The folder is copied into the collection; the hash of its content is its name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEEDS = ("onnxruntime", "tokenizers")
 
 
 class ClipSpace(Space):
-    """What an image-text network makes of a picture, and of words."""
+    """Vectors of pictures and of typed text by an image-text network."""
 
     feature = "clip"
     defaults = {"path": None, "licence": "not stated"}
@@ -54,7 +54,7 @@ class ClipSpace(Space):
         return int(self.recipe["width"])
 
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """The recipe with digest and width in the place of the path, and a copy of the towers."""
+        """Return the recipe with digest and width in place of the path, and copy the towers."""
         source = absolute(self.recipe["path"])
         model = ImageTextModel.open(source)
         name = f"{FOLDER}/{model.digest[:20]}-towers"
@@ -82,7 +82,7 @@ class ClipSpace(Space):
         try:
             return TextRow(self._towers().embed_text([text])[0], (text,))
         except InvalidInput:
-            return None  # nothing in it that a tokenizer could read
+            return None  # the tokenizer finds no token
 
     def card(self) -> dict[str, Any]:
         keys = ("model", "digest", "width", "licence")
@@ -121,5 +121,5 @@ class ClipSpace(Space):
 
 @lru_cache(maxsize=2)
 def _open(folder: str) -> ImageTextModel:
-    """Files of a collection are never written again, so their names stand for their content."""
+    """Open the towers and keep them: files of a collection are never overwritten."""
     return ImageTextModel.open(folder)

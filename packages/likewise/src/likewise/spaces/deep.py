@@ -1,7 +1,7 @@
-"""``deep`` and ``deep-dense``: what a small network sees, from one forward pass.
+"""``deep`` and ``deep-dense``: two spaces from one forward pass of a small network.
 
-``deep`` keeps the strongest activations (sparse, no vocabulary, no idf, one generation for ever),
-``deep-dense`` all of them.
+``deep`` keeps the strongest activations (sparse, no vocabulary, no idf, a single generation);
+``deep-dense`` keeps all of them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _PASS = "deep forward pass"
 class NetworkSpace(Space):
     """A space made by the network that comes with the extra ``deep``."""
 
-    # Twice what the network looks at: shrinking by whole pixels still has something to average, and
-    # a JPEG of twelve megapixels is decoded at an eighth of its size.
+    # Twice the network's input size: the reduction still averages pixels, and a JPEG of twelve
+    # megapixels is decoded at an eighth of its size.
     decode_side, decode_slack = 448, 1.5
 
     @classmethod
@@ -124,8 +124,8 @@ class DeepDenseSpace(NetworkSpace):
             query = found.ask(text)
         except InvalidInput:
             return None
-        # A script that the model was never taught: what it would say is noise.  A rare word is cut
-        # into crumbs too ("espresso"), but it is near to what it means.
+        # The model was not trained on this script, so its answer is noise.  A rare word
+        # ("espresso") is also cut into small tokens, but its row is near its meaning.
         if query.known == 0 and query.unsure:
             return None
         if struck:
@@ -137,7 +137,7 @@ class DeepDenseSpace(NetworkSpace):
 
 
 def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
-    """The activations of a picture, made once for all spaces of this network."""
+    """Return the activations of a picture, computed once for all spaces of this network."""
     if _PASS not in shared:
         shared[_PASS] = activations(picture)
     return shared[_PASS]

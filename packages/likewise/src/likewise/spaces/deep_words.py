@@ -1,4 +1,4 @@
-"""``deep-words``: cells of a network's map, projected, and counted over a vocabulary."""
+"""``deep-words``: cells of a network's map, projected, and counted as visual words."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _MOST_WORDS = 16_000
 
 
 class DeepWordsSpace(VisualWords, NetworkSpace):
-    """What a network sees in each part of a picture, as words."""
+    """Visual words of the cells of a network."""
 
     feature = "deep-words"
     defaults = {
         "model": MODEL,
         "size": CELLS_SIZE,
         "components": 128,
-        # Words each cell is shared between.
+        # The number of words that each cell is assigned to.
         "soft": 5,
         # None: chosen from the data.
         "n_words": None,
     }
     least = {"size": 16, "components": 1, "soft": 1, "n_words": 2}
-    # The root keeps a sky of twenty alike cells from outvoting what stands before it.
+    # The root limits the weight of large uniform areas such as a sky of twenty similar cells.
     idf = "sqrt-tf-idf"
 
     @classmethod
@@ -49,22 +49,22 @@ class DeepWordsSpace(VisualWords, NetworkSpace):
 
     @property
     def cells(self) -> int:
-        """Cells of one picture."""
+        """Return the cells of one picture."""
         return int((self.recipe["size"] // CELL) ** 2)
 
     def wanted_words(self, n_pictures: int) -> int:
-        """Five times the root of the cells, if the recipe does not say.
+        """Return five times the root of the cells, if the recipe does not say.
 
-        Cells see things rather than corners; of these there are fewer, and they repeat.  On two of
-        the four sets of docs/results/deep.md fewer words were better, by up to .035 mAP; on the
-        other two a few more were, by up to .012.
+        There are fewer kinds of things than of corners.  On two of the four sets of
+        docs/results/deep.md fewer words were better, by up to .035 mAP; on the other two a few more
+        were, by up to .012.
         """
         usual = min(round(5 * (n_pictures * self.cells) ** 0.5), _MOST_WORDS)
         return int(self.recipe["n_words"] or usual)
 
     def wants_more_words(self, n_pictures: int) -> bool:
-        # Their number follows the root of the collection: twice the words at four times.  Never
-        # of the pictures it was learned from, be it that some of them could not be read.
+        # The number of words grows with the root of the number of pictures in the collection,
+        # including those that could not be read when learning.
         cells = self.cells * min(n_pictures, base.SAMPLE_PICTURES)
         more = self.n_words(n_pictures, cells) >= 2 * self.width
         return more and n_pictures >= 2 * max(self.n_pictures, 1)

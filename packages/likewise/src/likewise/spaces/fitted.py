@@ -1,9 +1,9 @@
-"""``look`` and ``fitted``: a space fitted to the collection, over the rows of another one.
+"""``look`` and ``fitted``: spaces fitted to the collection, over the rows of another space.
 
-Learned label-free from the rows its source has already (``metric/fitted.py``): no picture is read
-again, so that a new generation costs seconds.  ``look`` is fitted to all activations of the network
-and ranks when nothing is chosen; ``fitted`` is the same over any dense space that learns nothing
-itself, a network of one's own or one's own vectors.
+They learn without labels from the rows of their source (``metric/fitted.py``).  No picture is read
+again, so a new generation takes seconds.  ``look`` is fitted to all activations of the network and
+is the default ranking; ``fitted`` is the same over any dense space that learns nothing itself, such
+as a network or vectors of the user.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SUFFIX = ".lwf"
 
 
 class FittedKind(Space):
-    """Rows of a source space, reduced and stretched as the collection asks for."""
+    """Rows of a source space, reduced and rescaled for the collection."""
 
     feature = "fitted"
     defaults = {"source": None, "components": COMPONENTS, "first": FIRST}
@@ -69,7 +69,7 @@ class FittedKind(Space):
 
     @cached_property
     def source(self) -> Space:
-        """The space whose rows are fitted, as it was when this one was added."""
+        """The source space, as it was when this one was added."""
         known = self.recipe["of"]
         record = SpaceRow(
             self.recipe["source"], "dense", known["recipe"], 1, known["width"], 0, known["files"]
@@ -78,25 +78,25 @@ class FittedKind(Space):
 
     @property
     def describes_pictures(self) -> bool:  # type: ignore[override]
-        """Whether its source describes pictures; where the user gives rows there, they are fitted.
+        """Whether the source describes pictures; else its rows come from the user.
 
-        A class attribute of other kinds: here it depends on the source.
+        A class attribute of other kinds; here it depends on the source.
         """
         return self.source.describes_pictures
 
     @property
     def decode_side(self) -> int:  # type: ignore[override]
-        """That of its source."""
+        """That of the source."""
         return self.source.decode_side
 
     @property
     def decode_slack(self) -> float:  # type: ignore[override]
-        """That of its source."""
+        """That of the source."""
         return self.source.decode_slack
 
     @property
     def splits_rows(self) -> bool:  # type: ignore[override]
-        """Whether its source does."""
+        """Whether the source does."""
         return self.source.splits_rows
 
     @property
@@ -117,7 +117,7 @@ class FittedKind(Space):
             self.source.load()
 
     def can_learn(self) -> bool:
-        # The rows its source has are enough, wherever they were made.
+        # Learning needs only the rows of the source.
         return True
 
     def card(self) -> dict[str, Any] | None:
@@ -131,13 +131,13 @@ class FittedKind(Space):
         return n_pictures >= math.ceil(GROWTH * max(self.n_pictures, 1))
 
     def next_growth(self) -> int:
-        # A long add stops seldom: it learns once more when it ends.
+        # Few stops during a long add, since it learns again at its end.
         if not self.generation:
             return int(self.recipe["first"])
         return LONG_ADD * max(self.n_pictures, 1)
 
     def has_drifted(self, n_pictures: int, survey: Survey) -> bool:
-        """Whether the pictures that came since are of another kind, (8) of ``FittedSpace``."""
+        """Return whether new pictures differ in kind from the old, (8) of ``FittedSpace``."""
         if not self.generation or n_pictures < (1 + NEW) * self.n_pictures:
             return False
         found = np.zeros((0, 1), np.float32)
@@ -155,12 +155,12 @@ class FittedKind(Space):
             return None
         fit = FittedSpace(self.recipe["components"])
         try:
-            # Threads would cost more than they bring: the workers use the other cores.
+            # More threads would slow it down: the workers use the other cores.
             with one_blas_thread():
                 # Only the fit holds the rows, so that it can free them.
                 fit.fit(_drawn_rows(survey, source, total, fit.max_rows))
         except InvalidInput:
-            # All pictures of one kind, or of one direction: what ranks now stays.
+            # The pictures are too similar to learn from: keep the current generation.
             return None
         fit.n_rows_ = total
         file = survey.new_file(_SUFFIX)
@@ -170,7 +170,7 @@ class FittedKind(Space):
 
     @property
     def fit(self) -> FittedSpace:
-        """What the generation has learned."""
+        """The learned transformation of the generation."""
         return _open_fit(str(self.root / self.files["fit"]))
 
     def pair_scale(self) -> float:
@@ -187,15 +187,15 @@ class FittedKind(Space):
         return made.reshape(*cells.shape[:-1], -1)
 
     def place(self, rows: Any) -> NDArray[np.float32]:
-        """Rows of the source as rows of this space."""
+        """Return rows of the source as rows of this space."""
         with one_blas_thread():
             return np.asarray(self.fit.transform(rows), np.float32)
 
     def translate_row(self, row: NDArray[np.float32], coming: Space) -> Any:
-        """A row of a picture that is gone, in the next generation: placed back, as far as it goes.
+        """Return the row of a removed picture in the next generation, approximately.
 
-        The stretch is undone, the row gets the length rows have on average before they are brought
-        to unit length, and what was outside of the directions kept is lost.
+        The scaling is undone, the row gets the average length of rows before normalisation, and
+        what was outside of the kept directions is lost.
         """
         assert isinstance(coming, FittedKind)
         fit = self.fit
@@ -223,7 +223,7 @@ class LookSpace(FittedKind):
 
 
 def _drawn_rows(survey: Survey, source: str, total: int, most: int) -> NDArray[np.float32]:
-    """At most so many of all rows, drawn at random, in order."""
+    """Return at most so many of all rows, drawn at random, in order."""
     drawn = np.arange(total)
     if total > most:
         drawn = np.sort(np.random.default_rng(survey.seed).choice(total, most, replace=False))
@@ -249,7 +249,7 @@ def _placed(
 
 @lru_cache(maxsize=8)
 def _open_fit(path: str) -> FittedSpace:
-    """Files of a generation are never written again, so their names stand for their content."""
+    """Open a fit and keep it: files of a generation are never overwritten."""
     try:
         return FittedSpace.open(path)
     except (OSError, DamagedFile) as error:

@@ -1,8 +1,8 @@
-"""Graphs over large dense spaces: grown by a job, kept in a file, opened by every reader.
+"""Graphs over large dense spaces: built by a job, stored in a file, opened by readers.
 
-Below :data:`FLAT_BELOW` pictures all rows are compared.  Above, a job grows an HNSW graph over the
-rows there are and names its file in the catalog; rows that came later are compared one by one
-until the graph lacks a fifth of them and is grown again.
+Below :data:`FLAT_BELOW` pictures all rows are compared.  Above, a job builds an HNSW graph and
+names its file in the catalog.  Later rows are compared one by one until the graph lacks a fifth of
+them and is built again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Graph(NamedTuple):
 
 
 def dense_rows(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Ids and rows, as they are compared, of all living pictures of a dense space."""
+    """Return ids and rows, as they are compared, of all present pictures of a dense space."""
     ids, rows = [np.zeros(0, np.int64)], [np.zeros((0, space.width), np.float32)]
     for some, raw in raw_rows(store, space):
         ids.append(some)
@@ -49,7 +49,7 @@ def dense_rows(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], NDArra
 
 
 def _rows_on_disk(store: Store, space: SpaceRow) -> tuple[NDArray[np.int64], RowParts]:
-    """Ids and rows of all living pictures; those in segments stay there."""
+    """Return ids and rows of all present pictures; sealed rows stay on disk."""
     dead = np.array([image for _, image in store.tombstones()], np.int64)
     ids, rows = [np.zeros(0, np.int64)], RowParts(space)
     for segment in store.segments(space.name, space.generation):
@@ -69,14 +69,14 @@ def _in_turn(rows: RowParts) -> Iterator[NDArray[np.float32]]:
 
 
 def _places_in_turn(n: int) -> Iterator[NDArray[np.int64]]:
-    """The places 0 to n - 1, some from everywhere at a time: neighbours in a folder are alike."""
+    """Yield the places 0 to n - 1 in a mixed order, because pictures of a folder are similar."""
     n_parts = -(-n // seg.AT_ONCE)
     for first in range(n_parts):
         yield np.arange(first, n, n_parts)
 
 
 def open_graph(root: Path, space: SpaceRow) -> Graph | None:
-    """The graph of a space, if a job has grown one."""
+    """Open the graph of a space; None if no job has built one."""
     file = space.files.get("graph")
     if file is None:
         return None
@@ -85,7 +85,7 @@ def open_graph(root: Path, space: SpaceRow) -> Graph | None:
 
 
 def graphs_to_grow(store: Store, *, above: int | None = None) -> list[tuple[SpaceRow, int]]:
-    """Spaces whose graph is missing or has fallen behind, each with its number of rows."""
+    """Return the spaces whose graph is missing or outdated, each with its number of rows."""
     limit = FLAT_BELOW if above is None else above
     found = []
     for space in store.spaces().values():
@@ -99,14 +99,14 @@ def graphs_to_grow(store: Store, *, above: int | None = None) -> list[tuple[Spac
 
 
 def grow_graphs(store: Store, report: Report, *, above: int | None = None) -> None:
-    """Grow the graphs that are missing or have fallen behind; the caller holds the lease."""
+    """Build the graphs that are missing or outdated; the caller holds the lease."""
     for space, total in graphs_to_grow(store, above=above):
         report(Progress(f"growing a graph over {total:,} {space.name} vectors", 0, 0))
         _grow(store, space)
 
 
 def _grow(store: Store, space: SpaceRow) -> None:
-    """A graph over all rows of a space, and its file in the catalog; none of it stays in memory."""
+    """Build the graph of a space, write it to a file, and name that in the catalog."""
     ids, rows = _rows_on_disk(store, space)
     metric: Metric = "l2" if metric_of(space) == "l2" else "ip"
     index = HNSW(

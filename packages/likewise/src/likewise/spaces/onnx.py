@@ -1,8 +1,8 @@
-"""``onnx``: a network of the user's own, copied into the collection by its hash, with a card.
+"""``onnx``: a network of the user's own, copied into the collection under its hash, with a card.
 
-The copy is the file as it was given, so that its hash is the one its makers know it by.  It is
-named in the catalog like every file of a collection: backups carry it, ``verify`` checks it, and
-it goes when no space names it any more.
+The copy is byte for byte the given file, so its hash is the published one.  The catalog names it
+like every file: backups contain it, ``verify`` checks it, and it is deleted when no space names it
+any more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FOLDER = "models"
 
 
 class OnnxSpace(Space):
-    """What an ONNX file makes of a picture."""
+    """Vectors that an ONNX network computes."""
 
     feature = "onnx"
     defaults = {
@@ -94,13 +94,13 @@ class OnnxSpace(Space):
     has_trial = True
 
     def try_out(self) -> None:
-        """A graph may loop for ever, or ask for all memory there is, as soon as it is opened."""
+        """Run the network once in a worker: a graph may loop for ever or take all memory."""
         open_network(self.recipe, str(absolute(self.recipe["path"]))).width()
 
     def adopt_files(self) -> tuple[dict[str, Any], dict[str, str]]:
-        """The recipe with hash and width in the place of the path; the network has run once.
+        """Return the recipe with hash and width in place of the path; the network has run once.
 
-        What runs is what was hashed: the bytes are read once.
+        The bytes are read once, so exactly the hashed network runs.
         """
         recipe = self.recipe
         source = absolute(recipe["path"])

@@ -12,7 +12,7 @@ METRICS = ("cosine", "ip", "l2")
 
 
 class OwnSpace(Space):
-    """Rows that Likewise stores and compares, and cannot make."""
+    """Vectors given by the user, which Likewise stores and compares but cannot make."""
 
     feature = "own"
     defaults = {"metric": "cosine", "kind": "dense"}
@@ -40,6 +40,6 @@ class OwnSpace(Space):
 
 
 def check_format(kind: Any) -> None:
-    """Refuse a ``kind`` of vector that is neither of the two."""
+    """Refuse a ``kind`` of vector other than dense and sparse."""
     if not isinstance(kind, str) or kind not in FORMATS:
         raise InvalidInput(f"kind is {kind!r}; dense or sparse expected")

@@ -1,8 +1,8 @@
 """``psc`` and ``vlad``: dense SIFT coded, pooled into one vector a picture, and whitened.
 
 Learning takes two passes over a sample: descriptors for the codebooks, pooled vectors for the
-whitening.  Where the sample is everything the pooled vectors are kept, and the rows of all pictures
-are a matrix product.
+whitening.  Where the sample is the whole collection, the pooled vectors are kept, and the rows of
+all pictures are a matrix product.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KIND = "pooled coder"
 
 
 def dense_sift(recipe: Mapping[str, Any]) -> DenseSIFT:
-    """The descriptors of a recipe; one for every pixel ``step``, at each of its ``sizes``."""
+    """Return the descriptors of a recipe: one every ``step`` pixels, at each of its ``sizes``."""
     return DenseSIFT(
         patch_sizes=tuple(recipe["sizes"]),
         step=recipe["step"],
@@ -49,13 +49,13 @@ class PooledCoder(NamedTuple):
     whitening: Whitening | None = None
 
     def pool(self, descriptors: Floats) -> Floats:
-        """The pooled vector of a picture before whitening."""
+        """Return the pooled vector of a picture before whitening."""
         if isinstance(self.coder, VLAD):
             return self.coder.encode(descriptors)
         return MaxPooling(self.coder).pool(descriptors)
 
     def vector(self, descriptors: Floats) -> Floats:
-        """The vector of a picture; zeros where it has no descriptors, which are like nothing."""
+        """Return the vector of a picture; zeros where it has no descriptors."""
         assert self.whitening is not None
         if len(descriptors) == 0:
             return np.zeros(self.width, np.float32)
@@ -69,7 +69,7 @@ class PooledCoder(NamedTuple):
         return len(self.whitening.directions_)
 
     def save(self, path: str | Path) -> None:
-        """One checksummed file."""
+        """Write one checksummed file."""
         arrays: dict[str, NDArray[Any]] = {}
         meta: dict[str, Any] = {"whitening": None}
         if isinstance(self.coder, VLAD):
@@ -85,7 +85,7 @@ class PooledCoder(NamedTuple):
 
     @classmethod
     def open(cls, path: str | Path) -> PooledCoder:
-        """What ``save`` wrote; ``DamagedFile`` when it is not that any more."""
+        """Read what ``save`` wrote; raise ``DamagedFile`` if it changed."""
         meta, arrays = open_arrays(path, _KIND)
         try:
             if "codebook" in arrays:  # those of a product coder are numbered
@@ -109,7 +109,7 @@ class PooledCoder(NamedTuple):
 
 
 def coder_meta(coder: ProductSparseCoder) -> dict[str, Any]:
-    """What a product coder is, besides its codebooks."""
+    """Return the parameters of a product coder, without its codebooks."""
     return {
         "alpha": float(coder.alpha),
         "method": coder.method,
@@ -119,14 +119,14 @@ def coder_meta(coder: ProductSparseCoder) -> dict[str, Any]:
 
 
 def coder_arrays(coder: ProductSparseCoder) -> dict[str, NDArray[Any]]:
-    """Its codebooks, in the precision they were learned in."""
+    """Return the codebooks of a product coder in the precision they were learned in."""
     return {f"codebook {i}": book for i, book in enumerate(coder.codebooks_)}
 
 
 def product_coder(
     meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> ProductSparseCoder:
-    """The coder of ``coder_meta`` and ``coder_arrays``; KeyError or ValueError if it is not one."""
+    """Make the coder of ``coder_meta`` and ``coder_arrays``; KeyError or ValueError if invalid."""
     books = [np.array(arrays[f"codebook {i}"], np.float64) for i in range(meta["subspaces"])]
     coder = ProductSparseCoder(
         len(books[0]),
@@ -142,7 +142,7 @@ def product_coder(
 
 @lru_cache(maxsize=4)
 def open_coder(path: str) -> PooledCoder:
-    """A pooled coder by its file; files never change, so they may be kept."""
+    """Open a pooled coder by its file and keep it, because files never change."""
     return PooledCoder.open(path)
 
 
@@ -168,14 +168,14 @@ FitProgress = Callable[[int, int, float], None]
 
 
 class PooledSpace(Space):
-    """Codes of dense descriptors, pooled."""
+    """Dense descriptors, coded and pooled."""
 
     must_learn = True
     sample_stage = _SAMPLING
 
     @abstractmethod
     def fit_coder(self, X: Floats, n_words: int, seed: int, progress: FitProgress) -> Any:
-        """Codebooks from descriptors."""
+        """Learn codebooks from descriptors."""
 
     @classmethod
     def check_recipe(cls, recipe: Recipe) -> None:
@@ -185,7 +185,7 @@ class PooledSpace(Space):
         dense_sift(recipe)
 
     def extract(self, picture: Pixels, shared: dict[str, Any]) -> LocalFeatures:
-        """Dense descriptors of a picture, made once for all pooled spaces with the same grid."""
+        """Return the dense descriptors of a picture, computed once for all with this grid."""
         sift = dense_sift(self.recipe)
         if repr(sift) not in shared:
             shared[repr(sift)] = sift.extract(picture)
@@ -199,7 +199,10 @@ class PooledSpace(Space):
     # -- learning ---------------------------------------------------------------------------
 
     def sample(self, picture: Pixels, number: int, **options: Any) -> Any:
-        """Some descriptors, or with a draft of the codebooks (words, values, width) pooled."""
+        """Return some descriptors of a picture, or its pooled vector (words, values, width).
+
+        It is pooled where there are draft codebooks.
+        """
         found = self.extract(picture, {}).descriptors
         if len(found) == 0:
             return None
@@ -225,7 +228,7 @@ class PooledSpace(Space):
                 lambda done, of, _: survey.report(Progress("learning codebooks", done, of)),
             )
         )
-        # Named by no generation: swept when the job ends, or by the next one.
+        # No generation names it, so this job or the next deletes it.
         draft = survey.new_file(".part.lwc")
         coder.save(self.root / draft)
         chosen = survey.choose(base.SAMPLE_PICTURES)
@@ -249,11 +252,12 @@ class PooledSpace(Space):
     def has_outgrown(self, n_pictures: int) -> bool:
         if not self.generation:
             return True
-        # Directions found in a few hundred pictures are poor; beyond the sample nothing is gained.
+        # Directions learned from a few hundred pictures are poor; pictures beyond the sample add
+        # nothing.
         few = self.n_pictures < base.SAMPLE_PICTURES
         return few and n_pictures >= 2 * max(self.n_pictures, 1)
 
-    # -- looking after it -------------------------------------------------------------------
+    # -- checking --------------------------------------------------------------------------
 
     def verify(self) -> Iterable[str]:
         if "coder" not in self.files:
@@ -314,7 +318,7 @@ class VladSpace(PooledSpace):
 
 
 def sample_descriptors(space: Space, survey: Survey, numbers: Sequence[int]) -> Floats:
-    """An equal share of each picture's descriptors, in the order of the pictures."""
+    """Return an equal share of the descriptors of each picture, in order of the pictures."""
     each = max(DESCRIPTORS // max(len(numbers), 1), 16)
     found = survey.sample(space, numbers, _SAMPLING, most=each)
     parts = [part for _, part in found]
@@ -326,7 +330,7 @@ def sample_descriptors(space: Space, survey: Survey, numbers: Sequence[int]) -> 
 
 
 def _csr(rows: Sequence[tuple[Any, Any, int]]) -> Any:
-    """Pooled vectors as (words, values, width), as one matrix."""
+    """Return pooled vectors (words, values, width) as one matrix."""
     starts = np.cumsum([0, *(len(words) for words, _, _ in rows)])
     words = np.concatenate([words for words, _, _ in rows])
     values = np.concatenate([values for _, values, _ in rows])

@@ -1,8 +1,8 @@
 """The kinds of space: those of this package, and plug-ins of the group ``likewise.spaces``.
 
-A package brings a kind by an entry point of the group ``likewise.spaces``: its name is the kind's
-``feature``, its value the class.  A recipe of a kind that is missing or broken is refused; a
-collection that has such a space opens all the same, ranks by the rows it has, and says what to do.
+A package adds a kind by an entry point: its name is the ``feature``, its value the class.  A recipe
+of a missing or broken kind is refused.  A collection with such a space still opens and ranks by the
+rows it has, and its messages say what to do.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _RECORD = tuple(one.name for one in fields(SpaceRow))
 
 @dataclass(frozen=True)
 class UnavailableSpace(Space):
-    """A space whose kind cannot be had here; ``reason`` says why, and what to do."""
+    """A space whose kind is not available here; ``reason`` says why, and what to do."""
 
     reason: str = ""
 
@@ -66,44 +66,44 @@ class UnavailableSpace(Space):
 
 
 def kind_names() -> list[str]:
-    """The features a recipe may name, those of this package first."""
+    """Return the features a recipe may name, those of this package first."""
     return [*_BUILT_IN, *sorted(set(points_of(SPACES)) - set(_BUILT_IN))]
 
 
 def find_kind(feature: Any) -> type[Space]:
-    """The class of a feature, or an error that says what is wrong with the packages here."""
+    """Return the class of a feature, or raise an error that says what to install."""
     if isinstance(feature, str) and feature in _BUILT_IN:
         return _import_built_in(feature)
-    brought = points_of(SPACES).get(feature, ()) if isinstance(feature, str) else ()
-    if not brought:
+    plugins = points_of(SPACES).get(feature, ()) if isinstance(feature, str) else ()
+    if not plugins:
         raise UnknownSpaceKind(
             f"feature is {feature!r}; one of {', '.join(kind_names())} expected, or install the "
-            "package that brings it"
+            "package that has it"
         )
-    if len(brought) > 1:
+    if len(plugins) > 1:
         raise SpaceKindClash(
-            f"feature {feature!r} is brought by several packages: "
-            f"{', '.join(map(package_of, brought))}; uninstall all but one"
+            f"feature {feature!r} is in several packages: "
+            f"{', '.join(map(package_of, plugins))}; uninstall all but one"
         )
-    return _load(brought[0])
+    return _load(plugins[0])
 
 
 def validate_recipe(recipe: Recipe) -> tuple[str, dict[str, Any]]:
-    """(kind of vector, whole recipe) of what a user asked for, or a clear refusal."""
+    """Return (kind of vector, complete recipe) for what a user gave, or refuse it."""
     feature = recipe.get("feature")
     found = find_kind(feature)
     clashing = points_of(SPACES).get(str(feature), ()) if feature in _BUILT_IN else ()
     if clashing:
         raise SpaceKindClash(
             f"feature {feature!r} is Likewise's own, and {', '.join(map(package_of, clashing))} "
-            "brings another of that name; uninstall it, or rename its entry point"
+            "has another of that name; uninstall it, or rename its entry point"
         )
     whole = found.validate(recipe)
     return found.format_of(whole).name, whole
 
 
 def open_space(root: Path, row: SpaceRow) -> Space:
-    """The object of a space's record; one whose kind is missing raises when it is used."""
+    """Open the space of a record; one whose kind is missing raises when it is used."""
     values = {name: getattr(row, name) for name in _RECORD}
     try:
         kind = find_kind(row.recipe.get("feature"))
@@ -113,28 +113,28 @@ def open_space(root: Path, row: SpaceRow) -> Space:
 
 
 def open_spaces(store: Store) -> dict[str, Space]:
-    """Every space of a collection by name, with its live generation."""
+    """Return every space of a collection by name, with its live generation."""
     return {name: open_space(store.root, row) for name, row in store.spaces().items()}
 
 
 class SpaceSet(tuple[Space, ...]):
-    """Spaces of one collection that go to a worker with every picture: as a text, opened once."""
+    """The spaces of a collection that a worker needs: sent as text, opened once."""
 
     @cached_property
     def text(self) -> str:
-        """Where they are, and their records."""
+        """Return the folder and the records as JSON."""
         return json.dumps([str(self[0].root), [asdict(one.record) for one in self]])
 
     @cached_property
     def needed_files(self) -> tuple[str, ...]:
-        """Files that a worker on another machine needs for all of them."""
+        """Return the files that a worker on another machine needs for all of them."""
         return tuple(sorted({name for one in self for name in one.needed_files()}))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_open_set, (self.text,)) if self else (SpaceSet, ())
 
     def at(self, root: Path) -> SpaceSet:
-        """The same spaces where the files of their collection lie in another folder."""
+        """Return the same spaces with the files of their collection in another folder."""
         return _set_at(self.text, str(root)) if self else self
 
 
@@ -150,7 +150,7 @@ def _set_at(text: str, root: str) -> SpaceSet:
 
 
 def new_space(root: Path, name: str, recipe: Recipe) -> Space:
-    """A space of a whole recipe that is in no catalog yet."""
+    """Make a space of a complete recipe that is in no catalog yet."""
     kind = find_kind(recipe["feature"])
     row_format = kind.format_of(recipe).name
     return kind(name, row_format, dict(recipe), 0, 0, 0, {}, root=root)
@@ -158,7 +158,7 @@ def new_space(root: Path, name: str, recipe: Recipe) -> Space:
 
 @lru_cache(maxsize=len(_BUILT_IN))
 def _import_built_in(feature: str) -> type[Space]:
-    """Imported when it is first asked for: some bring heavy libraries with them."""
+    """Import a built-in kind; some need heavy libraries."""
     module, name = _BUILT_IN[feature]
     found: type[Space] = getattr(importlib.import_module(module), name)
     return found

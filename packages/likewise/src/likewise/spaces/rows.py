@@ -1,9 +1,9 @@
 """Rows of a space: fresh ones in the catalog, sealed ones in segments, small segments merged.
 
-Rows are kept raw (term counts, for words); the index holds them weighted by the frozen idf of the
-generation.  ``seal_segment`` and ``merge_segments`` move rows of the live generation from the
-catalog to segments and from small segments to large ones, ``renew_segments`` those of an earlier
-format to today's; ``tidy`` is what every job does when it starts and ends.
+Rows are stored raw (term counts, for words); the index holds them weighted by the frozen idf of the
+generation.  ``seal_segment`` moves rows of the live generation from the catalog to segments,
+``merge_segments`` joins small segments, ``renew_segments`` rewrites segments of an earlier format,
+and every job calls ``tidy`` at its start and end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAME = re.compile(r"-(\d{10,})-(\d+)(?:-[0-9a-f]{8})?$")
 
 
 def raw_rows(store: Store, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
-    """(ids, raw rows) of all living pictures of a space, ``AT_ONCE`` at most at a time."""
+    """Yield (ids, raw rows) of all present pictures of a space, at most ``AT_ONCE`` at a time."""
     dead = np.array([image for _, image in store.tombstones()], np.int64)
     for row in store.segments(space.name, space.generation):
         for ids, raw in space.row_format.open_segment(store.root, row.name).parts():
@@ -42,7 +42,7 @@ def raw_rows(store: Store, space: SpaceRow) -> Iterator[tuple[Any, Any]]:
 
 
 def fresh_rows(store: Store, space: SpaceRow, size: int) -> Iterator[tuple[Any, Any]]:
-    """(ids, raw rows) of the rows that are still in the catalog, ``size`` at a time."""
+    """Yield (ids, raw rows) of the rows that are still in the catalog, ``size`` at a time."""
     chunks = store.vectors_in_chunks(space.name, space.generation, size)
     return space.row_format.read_fresh(chunks, space.width)
 
@@ -54,7 +54,7 @@ def write_chunk(
     chunk: list[tuple[int, int, bytes]],
     serial: int,
 ) -> tuple[str, int]:
-    """A segment of fresh rows, not yet named in the catalog: its name and its size."""
+    """Write a segment of fresh rows that the catalog does not name yet; return name and size."""
     name = segment_name(space.name, space.generation, chunk[-1][0], serial)
     ids = np.array([image for _, image, _ in chunk], np.int64)
     raw = space.row_format.unpack([vector for _, _, vector in chunk], space.width)
@@ -62,16 +62,16 @@ def write_chunk(
 
 
 def segment_name(space: str, generation: int, number: int, serial: int) -> str:
-    """A name no segment of the space had before, in the order of vector numbers.
+    """Return a new name for a segment of the space, in the order of vector numbers.
 
-    The token makes it differ from one that a killed job wrote from the same rows and did not name;
+    The token makes it differ from the unnamed segment that a killed job wrote from the same rows;
     the next job deletes that one.
     """
     return f"{seg.FOLDER}/{space}-{generation}-{number:010d}-{serial}-{secrets.token_hex(4)}"
 
 
 def number_and_serial(name: str) -> tuple[int, int]:
-    """The two that :func:`segment_name` was given; earlier names have no token."""
+    """Return the two numbers given to :func:`segment_name`; earlier names have no token."""
     found = _NAME.search(name)
     if found is None:
         raise DamagedCollection(f"{name} is no name of a segment")
@@ -79,7 +79,7 @@ def number_and_serial(name: str) -> tuple[int, int]:
 
 
 def seal_segment(store: Store, name: str, *, at_least: int | None = None) -> bool:
-    """Move the fresh rows of a space into a segment when there are many, so many at a time."""
+    """Move the fresh rows of a space into segments of so many rows when there are enough."""
     space = store.spaces()[name]
     enough = seg.SEAL_AT if at_least is None else max(at_least, 1)
     if store.n_vectors(name, space.generation) < enough:
@@ -93,15 +93,15 @@ def seal_segment(store: Store, name: str, *, at_least: int | None = None) -> boo
 
 
 def merge_segments(store: Store, name: str, *, at_least: int | None = None) -> bool:
-    """Join small segments into one of at most the full size, leaving out what was removed.
+    """Join small segments into one of at most the full size, without removed pictures.
 
-    One that is half full stays as it is: it would be in the way of all that come later, and the
-    index of twice as many sparse rows takes twice the memory to build.
+    A segment that is more than half full stays: merging it would block later merges, and the index
+    of twice as many sparse rows takes twice the memory to build.
     """
     space = store.spaces()[name]
     small: list[SegmentRow] = []
     size = 0
-    # The smallest first: two that are nearly half full would leave no room for all that come later.
+    # The smallest first: two that are nearly half full would fill the segment.
     for row in sorted(store.segments(name, space.generation), key=lambda one: one.n_pictures):
         if row.n_pictures < seg.FULL // 2 and size + row.n_pictures <= seg.FULL:
             small.append(row)
@@ -128,7 +128,7 @@ def renew_segments(store: Store, name: str) -> None:
 
 
 class JoinedSegment(NamedTuple):
-    """A segment written in the place of others, not yet named in the catalog."""
+    """A segment that replaces others, not yet named in the catalog."""
 
     old: list[str]
     name: str
@@ -137,7 +137,7 @@ class JoinedSegment(NamedTuple):
 
 
 def rewrite_segments(store: Store, name: str, without: Any) -> list[JoinedSegment]:
-    """Segments again without some pictures, still to be named; the others stay as they are."""
+    """Rewrite segments without some pictures; the caller names them, the other segments stay."""
     space = store.spaces()[name]
     return [
         _join(store, space, [row], without)
@@ -147,7 +147,7 @@ def rewrite_segments(store: Store, name: str, without: Any) -> list[JoinedSegmen
 
 
 def _join(store: Store, space: SpaceRow, rows: list[SegmentRow], without: Any) -> JoinedSegment:
-    """One segment in the place of several, without the removed pictures and ``without``."""
+    """Write one segment in place of several, without the removed pictures and ``without``."""
     dead = np.array([image for _, image in store.tombstones()], np.int64)
     gone = np.union1d(dead, without)
     opened = [space.row_format.open_segment(store.root, row.name) for row in rows]
@@ -163,7 +163,7 @@ def _join(store: Store, space: SpaceRow, rows: list[SegmentRow], without: Any) -
 
 
 def name_segment(c: Any, space: SpaceRow, joined: JoinedSegment) -> None:
-    """Inside a transaction: the joined segment takes the place of the old ones."""
+    """Inside a transaction: replace the old segments with the joined one."""
     change.drop_segments(c, joined.old)
     if joined.n_pictures:
         change.put_segment(
@@ -172,7 +172,7 @@ def name_segment(c: Any, space: SpaceRow, joined: JoinedSegment) -> None:
 
 
 def tidy(store: Store) -> None:
-    """What every job does when it starts and ends: sweep, seal, merge, renew."""
+    """Sweep, seal, merge and renew at the start and end of every job."""
     with store.write() as c:
         change.drop_unfinished(c)
     for name, space in store.spaces().items():
@@ -194,7 +194,7 @@ _PICK = 256
 
 
 class _Part(NamedTuple):
-    """Raw rows of one segment, those that ``picked`` numbers (None: all)."""
+    """Raw rows of one segment: those that ``picked`` numbers (None: all)."""
 
     raw: Rows
     picked: NDArray[np.int32] | None
@@ -202,7 +202,7 @@ class _Part(NamedTuple):
 
 
 class RowParts:
-    """Rows as they are compared: ``parts[places]`` gives a matrix of those at the places.
+    """Rows as they are compared: ``parts[places]`` returns a matrix of those at the places.
 
     Sealed rows come first, part by part; fresh ones follow.
     """
@@ -217,7 +217,7 @@ class RowParts:
         return int(self._ends[-1]) + len(self._fresh)
 
     def add_part(self, raw: Rows, mask: NDArray[np.bool_], mapped: mmap.mmap | None = None) -> None:
-        """Rows of a segment, those of the mask; before any fresh ones."""
+        """Add the rows of a segment that the mask selects; call it before :meth:`add`."""
         assert not len(self._fresh)
         picked = None if mask.all() else np.flatnonzero(mask).astype(np.int32)
         n = len(raw) if picked is None else len(picked)
@@ -226,7 +226,7 @@ class RowParts:
             self._ends = np.append(self._ends, self._ends[-1] + n)
 
     def add(self, raw: Rows) -> None:
-        """Fresh rows, as they were described."""
+        """Add fresh rows, as they were described."""
         self._fresh = np.concatenate([self._fresh, raw])
 
     def __getitem__(self, places: NDArray[np.int64]) -> Rows:
@@ -247,15 +247,15 @@ class RowParts:
                     some if part.picked is None else part.picked[some]
                 ]
                 if part.mapped is not None:
-                    # With each row the system brings in 64 KB, and a file that was once read whole
-                    # would stay in memory whole.
+                    # The system reads 64 KB for each row, and a file that was once read whole would
+                    # stay in memory.
                     release(part.mapped)
-        # A row is of the same bits alone as among others.
+        # A row has the same bits alone as in a batch.
         return comparable_rows(self._space, raw)
 
 
 class IdPlaces:
-    """Where ids stand in a list that grows; of one that is there twice, the later place."""
+    """Places of ids in a growing list; the last place where an id is there twice."""
 
     def __init__(self, ids: Ids) -> None:
         self._sorted_at = np.argsort(ids, kind="stable").astype(np.int32)
@@ -268,7 +268,7 @@ class IdPlaces:
         self._n += len(ids)
 
     def find(self, ids: Ids) -> NDArray[np.int64]:
-        """A place for each id; -1 where there is none."""
+        """Return the place of each id; -1 where it is missing."""
         found = np.full(len(ids), -1, np.int64)
         if len(self._ids):
             at = np.searchsorted(self._ids, ids, side="right", sorter=self._sorted_at) - 1
@@ -282,7 +282,7 @@ class IdPlaces:
 
 
 def living(places: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The places, with -1 for those that are not alive."""
+    """Return the places, with -1 for those that are not alive."""
     made = places.copy()
     there = np.flatnonzero(places >= 0)
     made[there[~alive[places[there]]]] = -1

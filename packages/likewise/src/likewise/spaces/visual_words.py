@@ -1,7 +1,7 @@
-"""What kinds of visual words share: descriptors counted over a vocabulary that is learned.
+"""What kinds of visual words share: descriptors counted over a learned vocabulary.
 
-A kind says which descriptors, how many words, and when they are too few; it may learn a projection
-first.  Words are compared by tf-idf, and lie somewhere in the picture, so that they explain a hit.
+A kind chooses the descriptors and the number of words, and may learn a projection first.  Words are
+compared by tf-idf; they have places in the picture, so they can explain a hit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from likewise_methods.coding import Vocabulary, Weighting, count
 
 
 class WordAssigner(NamedTuple):
-    """A vocabulary, what its descriptors go through first, and how many words each gets."""
+    """A vocabulary, the projection before it, and the number of words for each descriptor."""
 
     vocabulary: Vocabulary
     projection: Projection | None = None
@@ -33,7 +33,7 @@ class WordAssigner(NamedTuple):
     def assign(
         self, descriptors: NDArray[np.float32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Words of each descriptor and their shares, both (descriptors, words each)."""
+        """Return the words of each descriptor and their shares, both (descriptors, words each)."""
         each = min(self.soft, self.vocabulary.n_words)
         if len(descriptors) == 0:
             return np.zeros((0, each), np.int32), np.zeros((0, each), np.float32)
@@ -44,7 +44,7 @@ class WordAssigner(NamedTuple):
         return self.vocabulary.quantise_soft(rows, each)
 
     def count_words(self, descriptors: NDArray[np.float32]) -> tuple[Any, Any]:
-        """Term counts of one picture's descriptors: words and how often each."""
+        """Return the words of one picture's descriptors and how often each occurs."""
         if len(descriptors) == 0:
             return np.zeros(0, np.int32), np.zeros(0, np.float32)
         words, shares = self.assign(descriptors)
@@ -54,21 +54,20 @@ class WordAssigner(NamedTuple):
 
 @lru_cache(maxsize=4)
 def open_vocabulary(path: str) -> Vocabulary:
-    """A vocabulary by its file; files never change, so they may be kept."""
+    """Open a vocabulary by its file and keep it, because files never change."""
     return Vocabulary.open(Path(path))
 
 
 @lru_cache(maxsize=4)
 def open_projection(path: str) -> Projection:
-    """A projection by its file, kept like a vocabulary."""
+    """Open a projection by its file and keep it."""
     return Projection.open(Path(path))
 
 
 def nearest_words(root: Path, among: Mapping[str, str], of: Mapping[str, str]) -> Any:
-    """For each word of one generation (its files: ``of``) the nearest of another (``among``).
+    """Map each word of one generation (files ``of``) to the nearest of another (``among``).
 
-    Words that were learned behind a projection are brought back by it, as well as it can, and go
-    through the other one.
+    Words behind a projection are projected back approximately, then projected by the other one.
     """
     words = open_vocabulary(str(root / of["vocabulary"])).words_
     if of.get("projection") != among.get("projection"):
@@ -98,7 +97,7 @@ class VisualWords(Space):
     vector_type = "sparse"
     must_learn = True
     idf: ClassVar[Weighting | None] = "tf-idf"
-    # A picture that cannot be read now keeps its place with an empty bag.
+    # A picture that cannot be read now has an empty row.
     placeholder = b""
     has_places = True
     stage = "counting words"
@@ -106,26 +105,26 @@ class VisualWords(Space):
 
     @abstractmethod
     def extract(self, picture: Pixels) -> LocalFeatures:
-        """The descriptors that are counted."""
+        """Return the descriptors that are counted."""
 
     @abstractmethod
     def wanted_words(self, n_pictures: int) -> int:
-        """How many words a collection of this size should have."""
+        """Return how many words a collection of this size should have."""
 
     @abstractmethod
     def wants_more_words(self, n_pictures: int) -> bool:
-        """Whether the words there are have become too few."""
+        """Return whether the vocabulary has become too small."""
 
     def learn_projection(self, survey: Survey, chosen: Sequence[int]) -> tuple[Space, Samples]:
-        """Before the words: the space with its projection, and samples where it has them all."""
+        """Learn a projection before the words; return the space with it, and samples if any."""
         return self, []
 
     def n_words(self, n_pictures: int, n_descriptors: int) -> int:
-        """How many words a collection gets: fewer while there are few descriptors a word."""
+        """Return how many words a collection gets: fewer while there are few descriptors a word."""
         return max(1, min(self.wanted_words(n_pictures), n_descriptors // _DESCRIPTORS_A_WORD))
 
     def assigner(self) -> WordAssigner:
-        """How descriptors become words in this generation."""
+        """Return the assigner of descriptors to words in this generation."""
         return WordAssigner(self._vocabulary(), self._projection(), self.recipe.get("soft", 1))
 
     def _vocabulary(self) -> Vocabulary:
@@ -148,7 +147,7 @@ class VisualWords(Space):
     # -- learning ---------------------------------------------------------------------------
 
     def sample(self, picture: Pixels, number: int, **options: Any) -> Any:
-        """Descriptors of one picture, behind the projection where there is one."""
+        """Return descriptors of one picture, projected where there is a projection."""
         found = self.extract(picture).descriptors
         projection = self._projection()
         if projection is not None and len(found):
@@ -167,8 +166,8 @@ class VisualWords(Space):
         n_words = self.n_words(survey.n_pictures, total)
         stage = f"learning {n_words:,} words"
         survey.report(Progress(stage, 0, _ROUNDS))
-        # Cells find a descriptor its word in half of the time that a graph takes; they take the
-        # words a second time into memory, and several words of a descriptor are not their affair.
+        # A cell index assigns in half of the time of a graph, but holds the words in memory twice
+        # and returns only one word for each descriptor.
         in_cells = self.recipe.get("soft", 1) == 1 and _GRAPH_ABOVE < n_words <= _CELLS_UP_TO
         vocabulary = Vocabulary(
             n_words,
@@ -180,12 +179,12 @@ class VisualWords(Space):
         ).fit(rows.astype(np.float32) for _, rows in found if len(rows))
         files = {**learning.files, "vocabulary": survey.new_file(".lwv")}
         vocabulary.save(self.root / files["vocabulary"])
-        # What was found is projected already.
+        # The samples are already projected.
         assigner = WordAssigner(vocabulary, None, self.recipe.get("soft", 1))
         rows: list[tuple[int, Any]] = []
         counted = found[:KEEP_PICTURES]
         for number, descriptors in counted:
-            # No stage of its own: these pictures were gone through.
+            # No separate stage: these pictures were read before.
             survey.report(Progress("counting words of the sample", len(rows), len(counted)))
             rows.append((number, assigner.count_words(descriptors.astype(np.float32))))
         return LearnedGeneration(vocabulary.n_words, files, rows)
@@ -194,7 +193,7 @@ class VisualWords(Space):
         return not self.generation or self.wants_more_words(n_pictures)
 
     def next_growth(self) -> int | None:
-        # So that search keeps up during a long add: first words early, and a new idf whenever the
+        # Keep search current during a long add: first words early, and a new idf whenever the
         # collection has doubled.
         return 2 * max(self.n_pictures, 1) if self.generation else FIRST_WORDS_AT
 
@@ -207,13 +206,13 @@ class VisualWords(Space):
         found: NDArray[np.int64] = nearest_words(self.root, other.files, self.files)
         return found
 
-    # -- looking after it -------------------------------------------------------------------
+    # -- checking --------------------------------------------------------------------------
 
     def verify(self) -> Iterable[str]:
         needed = {"vocabulary", "bag"} | ({"projection"} if "components" in self.recipe else set())
         if not needed <= set(self.files):
             yield "its vocabulary or its idf is not named"
-        # The files themselves, and not what this process may have kept of them.
+        # Read the files themselves, not the objects this process keeps.
         if "projection" in self.files:
             Projection.open(self.root / self.files["projection"])
         if "vocabulary" in self.files:

@@ -13,14 +13,14 @@ from likewise.vision.local import SIFT, LocalFeatures
 
 
 class WordsSpace(VisualWords):
-    """Corners and blobs, each the nearest of some ten thousand words."""
+    """Visual words of corners and blobs, each the nearest of some ten thousand words."""
 
     feature = "words"
     defaults = {
         "max_features": 1500,
         "max_side": 800,
         "upright": False,
-        # Words of a vocabulary while the collection is small, when it is large, and from when on.
+        # The number of words of a small and of a large collection, and how many pictures are large.
         "n_words": 10_000,
         "n_words_large": 100_000,
         "large_from": 5_000,
@@ -39,7 +39,7 @@ class WordsSpace(VisualWords):
             raise InvalidInput(f"upright is {recipe['upright']!r}; true or false expected")
 
     def load(self) -> None:
-        # Compiled and cached here, once, rather than by each worker with its first picture.
+        # Compile and cache kernels once, not in each worker with its first picture.
         _load_kernels()
 
     def extract(self, picture: Pixels) -> LocalFeatures:
@@ -55,7 +55,7 @@ class WordsSpace(VisualWords):
 
     def wants_more_words(self, n_pictures: int) -> bool:
         recipe = self.recipe
-        # Fewer words than the recipe's first number: learned from too few descriptors.
+        # It has fewer words than the recipe's first number: there were too few descriptors.
         few = self.width < recipe["n_words"] and n_pictures >= 2 * max(self.n_pictures, 1)
         large = n_pictures >= recipe["large_from"] and self.width < recipe["n_words_large"]
         return bool(few or (large and self.n_pictures < recipe["large_from"]))
@@ -69,6 +69,6 @@ class WordsSpace(VisualWords):
 
 @cache
 def _load_kernels() -> None:
-    """Describe a picture of corners, so that every kernel is there."""
+    """Describe a picture of corners to load every kernel."""
     corners = np.kron(np.indices((8, 8)).sum(axis=0) % 2, np.ones((9, 9))) * 200
     SIFT(max_features=20).extract(corners.astype(np.uint8))
