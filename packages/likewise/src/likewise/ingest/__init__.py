@@ -1,1 +1,1 @@
-"""How a collection grows: pictures taken in, words learned, generations switched."""
+"""Add pictures to a collection, let spaces learn, and switch generations."""

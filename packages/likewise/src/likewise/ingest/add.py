@@ -1,7 +1,7 @@
 """Add pictures: walk folders, describe pictures in workers, commit in batches.
 
-The catalog holds all state, so a run that is stopped, by Ctrl-C or by kill -9, goes on where it was
-when it is started again: committed pictures are known by path, size and time.
+The catalog holds all state, so a stopped run (by Ctrl-C or kill -9) continues when it is started
+again: committed pictures are recognised by path, size and time.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def add(
     count = n_workers(workers, store.n_images())
     grow_spaces(store, workers=count, report=progress.note, at_end=True)
     if graphs_to_grow(store):
-        # Minutes without work for workers, and the most memory that is needed.
+        # This takes minutes without work for workers, and the most memory.
         stop_idle()
         grow_graphs(store, progress.note)
     space_rows.tidy(store)
@@ -144,7 +144,7 @@ def add(
 
 
 class AddOptions(NamedTuple):
-    """Options of an add: metadata of the pictures, and the paths that were named themselves."""
+    """Options of an add: metadata of the pictures, and the paths that the user named."""
 
     metadata: Metadata | None
     explicit: set[str]
@@ -158,7 +158,7 @@ def _find_new(
     result: AddResult,
     report: Report,
 ) -> list[Candidate]:
-    """Walk the places; return the files that are not known as they are now."""
+    """Walk the folders; return the files that are new or changed."""
     known, explicit = store.known_files(), options.explicit
     removed, again = store.removed_files(), store.transient_problems()
     bad = {row.path for row in store.problems()} if len(explicit) < _FEW_NAMED else set()
@@ -169,8 +169,8 @@ def _find_new(
             shown = path.encode("utf-8", "backslashreplace").decode()
             result.skipped.append((shown, "its name is not valid UTF-8; rename it"))
             continue
-        # A removed picture stays out, and an unreadable one is not tried again, unless it is named
-        # itself.  What could not be opened at all may be there by now: it is tried every time.
+        # Skip removed and unreadable pictures unless the user named them.  A file that could not be
+        # opened may be available now: try it every time.
         wanted_again = path in again or (path in explicit and (path in removed or path in bad))
         now = (candidate.size, candidate.mtime_ns)
         if candidate.size >= 0 and known.get(path) == now and not wanted_again:
@@ -186,9 +186,9 @@ def _find_new(
 
 
 class _ProgressReporter:
-    """The one line of progress of an add: pictures that can be searched, of those that came.
+    """The progress of an add: searchable pictures, of those found.
 
-    Other work on the way is reported as a note: no stage takes the count back.
+    Other stages are reported as a note, so the count never goes back.
     """
 
     def __init__(self, report: Report, total: int, problems: int) -> None:
@@ -196,7 +196,7 @@ class _ProgressReporter:
         self._now = Progress(ADDING, 0, total, problems)
 
     def reached(self, done: int, left_out: int, problems: int) -> None:
-        """Report pictures done; ``left_out`` were looked at and cannot be searched."""
+        """Report pictures done; ``left_out`` of them cannot be searched."""
         rate = self._pace.rate(done + left_out)
         self._now = Progress(ADDING, done, self._total - left_out, problems, rate)
         self._report(self._now)
@@ -205,7 +205,7 @@ class _ProgressReporter:
         self._report(self._now)
 
     def note(self, other: Progress) -> None:
-        """Report another stage: as a note where pictures came, else as it is."""
+        """Report another stage: as a note while pictures are counted, else by itself."""
         if not self._now.total:
             self._report(other)
             return
@@ -236,7 +236,7 @@ def _take_in(
         left_out = len(result.skipped) + result.known - left_out_before
         progress.reached(result.added + result.duplicates, left_out, len(result.skipped))
         if result.added >= sealed + seg.SEAL_AT:
-            # A stretch may have any length; what the catalog holds unsealed may not.
+            # A stretch may have any length, but the number of unsealed rows is limited.
             sealed = result.added
             _seal(store)
 
@@ -246,7 +246,7 @@ def _take_in(
 
     def tick() -> None:
         put_by_the_clock()
-        progress.repeat()  # a caller may stop the job there, also while a picture hangs
+        progress.repeat()  # so that the caller can stop the job while a picture hangs
 
     if todo:
         progress.reached(0, 0, len(result.skipped))
@@ -258,7 +258,7 @@ def _take_in(
         stretch = todo[done : done + growth.plan(done)]
         tasks = _tasks(store, stretch, spaces, result)
         try:
-            # One slow picture must not hold back those that are done.
+            # One slow picture must not delay the others.
             for one in run(describe, tasks, count, describe_failure, tick=tick, ahead=growth.ahead):
                 batch.append(one)
                 growth.n_described += 1
@@ -267,7 +267,7 @@ def _take_in(
                     put()
                     growth.grow(count, progress.note)
         finally:
-            # Ctrl-C too: what was described is not described again.
+            # On Ctrl-C too, so that described pictures are not described again.
             put()
         done += len(stretch)
         if growth.spaces_behind:
@@ -290,9 +290,9 @@ def _seal(store: Store) -> None:
 def _tasks(
     store: Store, todo: list[Candidate], spaces: tuple[Space, ...], result: AddResult
 ) -> Iterator[DescribeTask]:
-    """Yield what workers must do; a file that moved is recognised here by its content.
+    """Yield the tasks for workers; a moved file is recognised here by its content.
 
-    A copy in the same batch is found by its content when it is committed.
+    A copy in the same batch is recognised when it is committed.
     """
     for candidate, may_be_known in _with_known_sizes(store, todo):
         if may_be_known:
@@ -305,7 +305,7 @@ def _tasks(
                     change.put_file(
                         c, candidate.path, candidate.size, candidate.mtime_ns, image=image
                     )
-                    # Where it was moved, its old path is gone.
+                    # It was moved if its old path does not exist.
                     change.forget_files(c, find_moved(store, image))
                 result.duplicates += 1
                 continue
@@ -313,7 +313,7 @@ def _tasks(
 
 
 def _with_known_sizes(store: Store, todo: list[Candidate]) -> Iterator[tuple[Candidate, bool]]:
-    """Yield files, and whether a picture has the size of each: only then can it be a copy."""
+    """Yield files, and whether a picture has the same size: only then can it be a copy."""
     for start in range(0, len(todo), _BATCH):
         some = todo[start : start + _BATCH]
         sizes = store.sizes_among(one.size for one in some if one.size > 0)
@@ -321,7 +321,7 @@ def _with_known_sizes(store: Store, todo: list[Candidate]) -> Iterator[tuple[Can
 
 
 def find_moved(store: Store, image: int) -> list[str]:
-    """Return the recorded paths of a picture that are gone."""
+    """Return the recorded paths of a picture that no longer exist."""
     return [path for path in store.files_of(image) if not os.path.exists(path)]
 
 
@@ -346,7 +346,7 @@ def _commit(
                 continue
             if one.digest in removed:
                 if path not in options.explicit:
-                    # A removed picture whose file was moved, copied or touched.
+                    # The picture was removed, and its file was moved, copied or touched.
                     change.put_file(c, path, size, mtime, problem=REMOVED)
                     result.known += 1
                     continue
@@ -365,7 +365,7 @@ def _commit(
             if one.remark is not None:
                 result.remarks.append((path, one.remark))
             for key, vector in one.vectors.items():
-                # A space that has learned since has a row of its new generation.
+                # If the space has learned since, the row is of its new generation.
                 if generations.get(key[0]) == key[1]:
                     vectors[key].append((image, vector))
         for (space, generation), some in vectors.items():
@@ -380,17 +380,17 @@ def check_reachable(path: str | os.PathLike[str]) -> Path:
 
 
 def sync(store: Store, *, workers: Workers | None, report: Report) -> AddResult:
-    """Follow what happened below the folders that were added: new, changed and deleted files."""
+    """Update the collection after files in the added folders were added, changed or deleted."""
     started = time.monotonic()
     places = [Path(path) for path in store.roots()]
     unreachable = [place for place in places if not place.exists()]
     reachable = [place for place in places if place.exists()]
-    # A root that is a file, and gone from a folder that is there, was deleted.
+    # A root that is a file was deleted if its folder still exists.
     deleted = [p for p in unreachable if p.parent.is_dir() and store.file(str(p)) is not None]
     unreachable = [place for place in unreachable if place not in deleted]
     result = add(store, reachable, metadata=None, workers=workers, report=report)
-    # A folder that is gone as a whole is more often a disk that is not plugged in than a wish
-    # to forget ten thousand pictures: it is reported, and `remove` is there for the wish.
+    # A missing folder usually means an unplugged disk, so it is only reported; `remove` removes its
+    # pictures.
     for place in unreachable:
         result.skipped.append((str(place), "is not there; its pictures are kept"))
     known = store.known_files()
@@ -398,10 +398,10 @@ def sync(store: Store, *, workers: Workers | None, report: Report) -> AddResult:
     for place in reachable:
         below = [path for path in known if _is_below(path, place)]
         if place.is_dir() and len(below) > 1 and not any(map(os.path.lexists, below)):
-            # Nothing left of a whole folder: an empty mount point looks exactly like this.
+            # All files are missing: an empty mount point looks the same.
             result.skipped.append((str(place), "has lost every picture; they are kept"))
             followed.remove(place)
-    # A file behind a folder that cannot be entered is not gone, it is out of sight.
+    # Files in a folder that cannot be entered are unavailable, not deleted.
     hidden = [Path(path) for path in result.closed]
     gone = [
         path

@@ -1,7 +1,7 @@
-"""Back-fills: what pictures lack that were added before a space, or before it could be made.
+"""Back-fills: make missing rows of pictures that were added before a space, or before it could run.
 
-The catalog remembers which spaces lack rows and why (``catalog/changes.py``), so that an add does
-not look for gaps.
+The catalog stores which spaces lack rows and why (``catalog/changes.py``), so an add need not look
+for gaps.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ _SHOTS = 500
 
 
 def note_unmade(store: Store, *, adding_some: bool) -> list[str]:
-    """Return the spaces that new pictures get no row in; remember them, so that a later add fills
-    them."""
+    """Return the spaces that cannot be made now, and note that a later add must fill them."""
     found = []
     for space in open_spaces(store).values():
         if not (space.generation and space.describes_pictures) or space.is_available():
@@ -66,8 +65,7 @@ def fill_gaps(
     report: Report,
     among: Container[str] | None = None,
 ) -> None:
-    """Make the rows that spaces (of those ``among``) lack: a back-fill was interrupted, or they
-    could not be made."""
+    """Make the missing rows of spaces (those of ``among``) after an interruption."""
     for space in open_spaces(store).values():
         lacks = backfill_of(store, space.name)
         if lacks is None or not space.generation or (among is not None and space.name not in among):
@@ -91,7 +89,7 @@ def fill_gaps(
             continue  # it lacks them still
         if reached:
             with store.write() as c:
-                # After an interruption the next job looks for what is missing.
+                # After an interruption the next job looks for missing rows.
                 put_backfill(c, space.name, RUNNING)
             describe_all(store, space, reached, count, report)
         left = set(paths) - set(dict(reached))
@@ -101,10 +99,10 @@ def fill_gaps(
 def settle_backfill(
     store: Store, name: str, *, among: set[int] | None = None, left: Iterable[int] = ()
 ) -> None:
-    """After a back-fill: forget it, but for pictures whose files cannot be reached.
+    """Mark a back-fill as done, except for pictures whose files are unavailable.
 
-    ``among`` are the pictures that were tried (None: all), ``left`` those that were not.  A file
-    that can be read and gives no row is not tried again: it would cost every later add.
+    ``among`` are the pictures that were tried (None: all), ``left`` those that were not.  A
+    readable file that gives no row is not tried again, which would slow down every add.
     """
     space = open_space(store.root, store.spaces()[name])
     unreached = set(left)
@@ -119,11 +117,11 @@ def settle_backfill(
             drop_backfill(c, name)
 
 
-# -- rows made of another space's rows: no picture is read for them --------------------------
+# -- rows made of another space's rows, without reading pictures -------------------------------
 
 
 def derive_rows(store: Store, space: Space, images: Set[int]) -> set[int]:
-    """Make rows of some pictures from those of the space's source; return the pictures done."""
+    """Make rows of some pictures from the rows of the space's source; return the pictures done."""
     source = store.spaces().get(space.takes_rows_of or "")
     done: set[int] = set()
     if source is None or not (source.generation and space.generation) or not images:
@@ -142,7 +140,7 @@ def derive_rows(store: Store, space: Space, images: Set[int]) -> set[int]:
 
 
 def follow_source(store: Store, source: str, images: Set[int]) -> None:
-    """Remake the rows of spaces made of another's, where its rows came or were replaced."""
+    """Make rows of derived spaces again where rows of their source were added or replaced."""
     for space in open_spaces(store).values():
         if space.takes_rows_of != source or not space.generation:
             continue
@@ -179,7 +177,7 @@ class _Read(NamedTuple):
 
 
 def fill_shots(store: Store, *, workers: Workers | None, report: Report) -> None:
-    """Read the headers that were not read for this yet; an unavailable file is tried again."""
+    """Read the EXIF that earlier versions did not read; unavailable files are tried again."""
     left = unread_shots(store)
     if not left:
         return

@@ -1,9 +1,9 @@
-"""What people said, carried onto the next generation of a space before it goes live.
+"""Transfer judgements to the next generation of a space before the switch.
 
-Pictures of the collection have their rows in the new generation already.  A query that never was
-in the collection is described again from the small JPEG the log keeps.  A picture that left has
-only its old code: its words are looked up among the new ones, which loses detail but never the
-judgement.  Then every profile is replayed, so that the switch finds it ready.
+Pictures of the collection already have rows in the new generation.  A query from outside the
+collection is described again from the small JPEG in the log.  A removed picture has only its old
+code: each of its words is mapped to the nearest new word, which loses detail but keeps the
+judgement.  Then every profile is replayed, so the switch needs no further learning.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from likewise_methods.coding import BagOfWords
 
 
 class NextGeneration:
-    """The generation that is being built and the one it follows, as far as codes need them.
+    """The generation being built and the live one, as far as codes need them.
 
-    ``idfs`` are the frozen idf of the old one and of the new; None where rows are not weighed.
+    ``idfs`` are the frozen idf of the old and the new one; None where rows have no weights.
     """
 
     def __init__(
@@ -43,24 +43,23 @@ class NextGeneration:
         return self.space.has_same_columns(self.old)
 
     def code_of(self, raw: bytes) -> bytes:
-        """A raw row of the new generation, as its view will compare it."""
+        """Return a raw row of the new generation, as it is compared."""
         space, rows = self.space, self.space.row_format
         row = rows.query_row(rows.unpack([raw], space.width), self.idf)
         return rows.pack(rows.weighted_row(space, row))
 
     def code_of_jpeg(self, jpeg: bytes) -> bytes | None:
-        """The code of a picture that only the log has; None where it gives none."""
+        """Return the code of a small JPEG from the log; None where it gives none."""
         try:
             return self.code_of(self.space.packed_row(decode(jpeg)))
         except LikewiseError:
             return None
 
     def translate_code(self, code: bytes) -> bytes | None:
-        """An old code in new columns: each old one becomes the new one nearest to it.
+        """Translate an old code: each old column becomes the nearest new one.
 
-        None where the two have nothing to do with each other (other codebooks, other directions):
-        what was said about a picture that left the collection stays in the log, and counts in the
-        other spaces.
+        None where the columns are unrelated (other codebooks, other directions).  Judgements about
+        such a removed picture stay in the log and count in other spaces.
         """
         if self.old.learns_pairs:
             row = self.old.row_format.unpack([code], self.old.width)[0]
@@ -83,12 +82,12 @@ class NextGeneration:
         return self.code_of(self.space.row_format.pack((columns, total[columns])))
 
     def translate_weights(self, blob: bytes) -> bytes:
-        """Weights that came in whole: a new column gets the weight of the old one nearest to it.
+        """Translate imported weights: a new column gets the weight of the nearest old one.
 
-        Where columns have nothing to do with each other, all count alike again.
+        Where the columns are unrelated, all weights are equal again.
         """
         if self.has_same_columns or self.old.learns_pairs:
-            # Judged pairs that came in are rows of the source, which has not changed.
+            # Imported pairs are rows of the source, which has not changed.
             return blob
         given = ImportedWeights.unpack(blob)
         fill = 1.0 if given.start == "ones" else 0.0
@@ -101,7 +100,7 @@ class NextGeneration:
 
 
 def make_codes(store: Store, coming: NextGeneration) -> dict[int, bytes]:
-    """Codes of the next generation for subjects that lack one; pictures may be described for it."""
+    """Return codes of the next generation for subjects without one; this may describe pictures."""
     old, number = coming.old, coming.space.generation
     lacking = log_tables.subjects_without_code(store, old.name, old.generation, number)
     here = log_tables.subjects_in_collection(store, [subject for subject, _ in lacking])
@@ -109,9 +108,9 @@ def make_codes(store: Store, coming: NextGeneration) -> dict[int, bytes]:
     for subject, code in lacking:
         image = here.get(subject)
         raw = None if image is None else store.vector(old.name, number, image)
-        # An empty row may be that of a file that cannot be read just now: its old code is better.
+        # An empty row may be that of an unavailable file: its old code is better.
         made = coming.code_of(raw) if raw else None
-        # The same columns: the old code is exact, a small JPEG is not.
+        # With the same columns the old code is exact, a small JPEG is not.
         if made is None and code is not None and coming.has_same_columns:
             made = coming.translate_code(code)
         if made is None and (jpeg := log_tables.jpeg_of(store, subject)) is not None:
@@ -126,7 +125,7 @@ def make_codes(store: Store, coming: NextGeneration) -> dict[int, bytes]:
 
 
 def carry_over(c: Any, store: Store, coming: NextGeneration, codes: Mapping[int, bytes]) -> None:
-    """Inside a transaction: codes and given weights of the next generation, those it lacks."""
+    """Inside a transaction: store missing codes and imported weights of the next generation."""
     old, number = coming.old, coming.space.generation
     for subject, code in codes.items():
         log_tables.put_code(c, subject, old.name, number, code)
@@ -139,9 +138,9 @@ def carry_over(c: Any, store: Store, coming: NextGeneration, codes: Mapping[int,
 
 
 def replay(store: Store, space: SpaceRow, report: Report, upto: int) -> None:
-    """Fold every profile in a generation that is not live yet, and keep the results.
+    """Fold every profile in a generation that is not live yet, and store the results.
 
-    Nothing behind line ``upto`` of the log is folded: it has no codes in this generation yet.
+    Lines after ``upto`` have no codes in this generation yet and are left out.
     """
     learning = ProfileStates(store, upto)
     known = [

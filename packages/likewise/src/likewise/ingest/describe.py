@@ -1,6 +1,6 @@
-"""What a worker does with a picture: read and decode it once, describe it, keep a thumbnail.
+"""Describe a picture in a worker: read and decode it once, make its rows and a thumbnail.
 
-Workers have no catalog.  Every failure of a picture is an answer.
+Workers have no catalog.  Every failure of a picture is returned, not raised.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ UNDESCRIBED = "cannot be described here"
 class PictureDescription(NamedTuple):
     """What a worker found in one file.
 
-    ``keywords`` are those inside it, by source; ``remark`` says what could not be read of a picture
-    that could; ``rating`` is the stars in its XMP.  ``thumbnail`` is there where the worker cannot
-    store it itself.
+    ``keywords`` are those inside it, by source; ``remark`` says which metadata could not be read;
+    ``rating`` is the stars in its XMP.  ``thumbnail`` is set where the worker cannot store it.
     """
 
     candidate: Candidate
@@ -59,7 +58,7 @@ class DescribeTask(NamedTuple):
     carries_thumbnail: bool = False
 
     def prepare(self) -> None:
-        """Load networks and kernels before the time of a picture counts."""
+        """Load networks and kernels before the time limit of a picture starts."""
         for space in self.spaces:
             space.load()
 
@@ -86,7 +85,7 @@ def _as_set(spaces: tuple[Space, ...]) -> SpaceSet:
 
 
 def describe(task: DescribeTask) -> PictureDescription:
-    """Read one file and compute its rows; every failure of the picture is an answer."""
+    """Read one file and compute its rows; return every failure of the picture."""
     try:
         return _describe(task)
     except MemoryError:  # while it is read, or its thumbnail is made
@@ -125,7 +124,7 @@ def _describe(task: DescribeTask) -> PictureDescription:
 
 
 def describe_failure(task: DescribeTask, failure: Failure) -> PictureDescription:
-    """Return the answer for a picture whose worker ended.
+    """Return the result for a picture whose worker ended.
 
     It is not tried again until its file changes or a user names it, unless its worker was killed
     from outside.
@@ -138,13 +137,13 @@ def _failed(candidate: Candidate, problem: str) -> PictureDescription:
     return PictureDescription(candidate, problem, b"", None, {})
 
 
-# -- the spaces that describe ----------------------------------------------------------------
+# -- loading spaces -------------------------------------------------------------------------
 
 
 def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
-    """Return the spaces whose rows of new pictures can be made here, loaded.
+    """Return the spaces that can describe new pictures here, loaded.
 
-    What is wrong with one is raised now, and not as a problem of every picture.
+    A broken space raises now, and not as a problem of every picture.
     """
     found = [one for one in open_spaces(store).values() if one.generation and one.is_available()]
     while (broken := load_spaces(found, workers)) is not None:
@@ -158,8 +157,8 @@ def spaces_to_describe(store: Store, workers: Workers) -> SpaceSet:
 def load_spaces(spaces: Sequence[Space], workers: Workers) -> BrokenLibrary | None:
     """Load spaces where pictures will be described; return the library that cannot be imported.
 
-    In a worker if there is one: here a network would be memory and half a second for nothing.  Such
-    a library counts as missing from then on; anything else that is wrong with a space is raised.
+    Loads in a worker if there is one, because a network here would cost memory and half a second.
+    A library that cannot be imported counts as missing from then on; other errors are raised.
     """
     try:
         if isinstance(workers, int) and workers and spaces:
@@ -176,7 +175,7 @@ def load_spaces(spaces: Sequence[Space], workers: Workers) -> BrokenLibrary | No
 
 
 def _load(spaces: SpaceSet) -> LikewiseError | None:
-    """In a worker; an error of ours is an answer."""
+    """Load spaces in a worker; return our errors."""
     try:
         for space in spaces:
             space.load()

@@ -1,7 +1,7 @@
-"""Describers of a collection: turned on and off by name, run in workers, their facts stored.
+"""Describers of a collection: turn them on and off, run them in workers, store their facts.
 
-Each picture is a task of its own for each describer, after the picture itself is committed.  What a
-describer does wrong is therefore a missing fact and nothing else.
+Each picture is a separate task for each describer, after the picture itself is committed, so a
+failing describer costs only its facts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GIVE_UP = 3
 
 
 class _Task(NamedTuple):
-    """One picture for one describer; ``path`` is empty where only the describer is checked."""
+    """One picture for one describer; ``path`` is empty if only the describer is checked."""
 
     describer: str
     image: int = 0
@@ -48,7 +48,7 @@ class _Task(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """The facts of a picture, or a problem; ``failure`` where a worker ended."""
+    """The facts of a picture, or a problem; ``failure`` if a worker ended."""
 
     image: int
     version: str = ""
@@ -64,20 +64,20 @@ class Describers:
         self._store = store
 
     def installed(self) -> list[str]:
-        """Return the describers that packages on this machine bring."""
+        """Return the describers that packages on this machine provide."""
         return sorted(points_of(DESCRIBERS))
 
     def active(self) -> Mapping[str, table.DescriberState]:
-        """Return the describers that are turned on, and how far each has come."""
+        """Return the describers that are turned on, and the progress of each."""
         names = table.describer_names(self._store)
         return {name: table.describer_state(self._store, name) for name in names}
 
     def add(
         self, name: str, *, workers: Workers | None = None, report: Report = silent
     ) -> table.DescriberState:
-        """Turn a describer on and run it on every picture; new pictures follow with each add.
+        """Turn a describer on and run it on every picture; each add runs it on new ones.
 
-        Repeated, it tries pictures again that failed or that another version described.
+        A repeated call tries pictures again that failed or that another version described.
         """
         store = self._store
         with store.lease("describer add"):
@@ -121,7 +121,7 @@ def fill_facts(store: Store, *, workers: Workers | None, report: Report) -> list
 
 
 def _fill(store: Store, name: str, workers: Workers | None, report: Report) -> str | None:
-    """Run one describer; return why it could not go on."""
+    """Run one describer; return why it stopped early."""
     paths = store.paths(table.images_without_facts(store, name))
     tasks = [
         _Task(name, image, path)
@@ -149,7 +149,7 @@ def _fill(store: Store, name: str, workers: Workers | None, report: Report) -> s
         with closing(_run(tasks, count)) as answers:
             for done, one in enumerate(answers, 1):
                 in_a_row = in_a_row + 1 if one.failure is not None else 0
-                if one.failure != "killed":  # by the system, for want of memory: tried again
+                if one.failure != "killed":  # the system killed it: tried again
                     batch.append(one)
                 if len(batch) >= _BATCH:
                     put()
@@ -171,7 +171,7 @@ def _run(tasks: list[_Task], workers: Workers) -> Generator[_Answer, None, None]
 
 
 def _check(name: str, workers: Workers) -> _Answer:
-    """Return a describer's version, or what keeps it from running."""
+    """Return a describer's version, or why it cannot run."""
     try:
         find(DESCRIBERS, name)
     except PluginError as error:
@@ -198,7 +198,7 @@ def _work(task: _Task) -> _Answer:
     except LikewiseError as error:
         return _Answer(task.image, problem=str(error))
     except Exception as error:
-        # Code of another package: whatever it raises, one picture has no facts.
+        # Code of another package: any error costs the facts of one picture.
         return _Answer(task.image, problem=f"{type(error).__name__}: {error}"[:500])
 
 

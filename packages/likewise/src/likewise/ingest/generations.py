@@ -1,8 +1,8 @@
-"""Generations: what a space has learned, built next to the live one and switched at once.
+"""Generations of a space: built while the live one is in use, and switched at once.
 
-``learn_generation`` asks a space to learn anew from the pictures, ``renew_idf`` only weighs its
-kept term counts again.  Both leave the old generation untouched until one transaction names the
-next; until then its rows are invisible.
+``learn_generation`` lets a space learn again from the pictures; ``renew_idf`` only computes a new
+idf for the stored term counts.  The old generation is unchanged until one transaction names the
+next; until then the new rows are invisible.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BATCH = 64
 def start_generation(
     store: Store, space: str, width: int, files: Mapping[str, str] | None = None
 ) -> None:
-    """The one generation of a space that learns nothing, and so needs no other."""
+    """Make the single generation of a space that learns nothing."""
     with store.write() as c:
         change.switch_generation(c, space, 1, width=width, n_pictures=0, files=files or {})
 
@@ -48,10 +48,10 @@ def start_generation(
 def learn_generation(
     store: Store, space: Space, *, workers: Workers, report: Report, seed: int = 0
 ) -> set[int] | None:
-    """Learn from the pictures there are, describe all of them, switch.
+    """Learn from the present pictures, describe all of them, and switch.
 
-    Gives the pictures that have no row now because they could not be read; None, and everything is
-    as it was, where there was too little to learn from.
+    Return the pictures without a row, because they could not be read; None, without any change,
+    where there was too little to learn from.
     """
     number = space.generation + 1
     pictures = store.every_path()
@@ -83,7 +83,7 @@ def learn_generation(
 
 
 def row_survey(store: Store, space: Space, report: Report) -> PictureSurvey:
-    """The rows other spaces have, without workers: for a space that asks whether it still fits."""
+    """Return a survey without workers, for a space that checks rows of other spaces."""
     return _survey(store, space, store.every_path(), 0, report, 0)
 
 
@@ -105,7 +105,7 @@ def _survey(
 def _rows_by_number(
     store: Store, images: Sequence[int], name: str
 ) -> Iterator[tuple[NDArray[np.int64], Any]]:
-    """Rows of a space, by the places of their pictures among ``images``, which ascend."""
+    """Yield rows of a space by the index of their pictures in ``images`` (ascending)."""
     space, known = store.spaces().get(name), np.asarray(images, np.int64)
     if space is None or not space.generation or not len(known):
         return
@@ -116,7 +116,7 @@ def _rows_by_number(
 
 
 def renew_idf(store: Store, space: Space, report: Report) -> None:
-    """The next generation with the same columns and an idf of the pictures there are now."""
+    """Make the next generation with the same columns and an idf of the present pictures."""
     number = space.generation + 1
     done = 0
     for ids, raw in raw_rows(store, space):
@@ -171,13 +171,13 @@ def describe_all(
             if len(batch) >= _BATCH:
                 put()
     finally:
-        # Stopped too: what was described is not described again.
+        # After an interruption too, so that described pictures are not described again.
         put()
     return problems
 
 
 def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -> None:
-    """idf from the raw rows where the kind has one, then the switch."""
+    """Compute an idf from the raw rows where the kind has one, then switch."""
     idf = None
     if coming.idf is not None:
         idf = BagOfWords(coming.idf)
@@ -188,7 +188,7 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
         private_folder(store.root / WORDS_FOLDER)
         idf.save(store.root / file)
         coming = replace(coming, files={**coming.files, "bag": file}, n_pictures=idf.n_pictures_)
-    # A kind may have written its files in any way; what the switch names must be on the disk.
+    # A kind may not have synced its files, and the switch must name only files on disk.
     files = [store.root / name for name in coming.files.values() if (store.root / name).is_file()]
     for path in files:
         sync_file(path)
@@ -198,15 +198,15 @@ def _weigh_and_switch(store: Store, old: Space, coming: Space, report: Report) -
 
 
 def switch_to(store: Store, coming: NextGeneration, report: Report) -> None:
-    """The generation whose rows and files are written takes over: codes, segments, the switch."""
+    """Make a complete generation live: carry codes over, write segments, switch."""
     space = coming.space
-    # Described before the transaction: judgements made meanwhile do not wait for it.
+    # Describe before the transaction, so that judgements need not wait.
     codes = make_codes(store, coming)
     with store.write() as c:
         carry_over(c, store, coming, {**codes, **make_codes(store, coming)})
         carried = last_line(store)
     if space.row_format.learns_weights:
-        # A metric of judged pairs needs no replay: the codes carried over are all it is made of.
+        # A metric of judged pairs needs no replay, only the codes.
         replay(store, space, report, carried)
     sealed = []
     size = 2 * seg.SEAL_AT
@@ -216,7 +216,7 @@ def switch_to(store: Store, coming: NextGeneration, report: Report) -> None:
             sealed.append((name, n_bytes, [n for n, _, _ in chunk]))
             report(Progress("writing segments", i * size + len(chunk), space.n_pictures))
     with store.write(durable=True) as c:
-        # What was said while the segments were written: a handful at most.
+        # Judgements made while the segments were written: only a few.
         carry_over(c, store, coming, make_codes(store, coming))
         for name, n_bytes, numbers in sealed:
             change.put_segment(c, name, space.name, space.generation, len(numbers), n_bytes)

@@ -1,4 +1,4 @@
-"""Growth: spaces learn again, or are weighed again, when the collection has outgrown them."""
+"""Let spaces learn again, or renew their idf, when the collection has grown."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from the same pictures on any machine."""
 class GrowthPlan:
     """When spaces learn during an add.
 
-    At the end of a stretch of pictures, or, where learning takes rows only, while workers describe
-    its last pictures; and only once where the add is short.
+    They learn at the end of a stretch of pictures, or, where learning needs only rows, while
+    workers describe its last pictures; only once in a short add.
     """
 
     def __init__(self, store: Store, todo: Sequence[Candidate], n_workers: int) -> None:
@@ -57,7 +57,7 @@ class GrowthPlan:
         self.until = sys.maxsize if self._once else next_growth(store)
         self.generations = {name: one.generation for name, one in store.spaces().items()}
         self.spaces_behind, self.n_described, self.is_over = [], 0, False
-        # Never a few: between two stretches the workers wait.
+        # Never short, because workers wait between two stretches.
         length = max(self.until - n, _STRETCH)
         self._due = sys.maxsize
         if self._meanwhile:
@@ -65,13 +65,13 @@ class GrowthPlan:
             if length < early:
                 self._due, length = length, length + _QUEUED
             elif early >= (n + left) / (1 + _TAIL) - n and is_outgrown_by(store, n + early):
-                # It would have to learn when all are added: while the last are described, it
-                # costs no time.
+                # It has to learn when all are added; while the last are described this costs no
+                # time.
                 self._due, self.until = early, n + early
         return min(length, left)
 
     def ahead(self) -> int:
-        """Return the tasks of a worker at a time: many shortly before this process is busy."""
+        """Return how many tasks a worker gets at a time: more before this process is busy."""
         soon = self._due - _ABOUT_TO_LEARN <= self.n_described + _QUEUED
         return self._ahead if soon and not self.is_over else AHEAD
 
@@ -97,21 +97,21 @@ def next_growth(store: Store) -> int:
 
 
 def grows_without_workers(store: Store) -> bool:
-    """Return whether spaces learn from rows alone: workers may go on describing meanwhile."""
+    """Return whether spaces learn from rows alone, so workers can continue to describe."""
     spaces = open_spaces(store).values()
     return all(one.takes_rows_of for one in spaces if one.can_learn() or one.idf is not None)
 
 
 def is_outgrown_by(store: Store, n_pictures: int) -> bool:
-    """Return whether some space has to learn once there are so many pictures."""
+    """Return whether some space has to learn at this number of pictures."""
     spaces = open_spaces(store).values()
     return any(space.can_learn() and space.has_outgrown(n_pictures) for space in spaces)
 
 
 def mark_spaces_behind(store: Store) -> list[str]:
-    """Mark spaces made of others' rows: pictures described before they learned lack theirs.
+    """Mark derived spaces whose rows will be missing until they learn.
 
-    Marked before the first such picture is committed, so that a job after a crash fills them.
+    Marked before the first such picture is committed, so that a job after a crash makes them.
     """
     spaces = open_spaces(store).values()
     names = [one.name for one in spaces if one.takes_rows_of and one.generation]
@@ -124,11 +124,11 @@ def mark_spaces_behind(store: Store) -> list[str]:
 
 
 def grow_spaces(store: Store, *, workers: Workers, report: Report, at_end: bool = False) -> None:
-    """Build the next generation of the spaces that the collection has outgrown.
+    """Build the next generation of the spaces for which the collection is now too large.
 
-    A space learns as soon as there are pictures, and again when its kind says so; at the end of an
-    add also where the pictures have changed since.  A new idf follows when the collection is twice
-    what it was when the idf was frozen.
+    A space learns as soon as there are pictures and when its kind says so; at the end of an add
+    also where the pictures have changed.  A new idf follows when the collection has doubled since
+    the last.
     """
     n = store.n_images()
     if n == 0:
@@ -146,8 +146,8 @@ def grow_spaces(store: Store, *, workers: Workers, report: Report, at_end: bool 
 def learn_space(
     store: Store, space: Space, *, workers: Workers, report: Report, seed: int = 0
 ) -> None:
-    """Learn the next generation of a space from the pictures there are."""
+    """Learn the next generation of a space from the present pictures."""
     left = learn_generation(store, space, workers=workers, report=report, seed=seed)
     if left is not None:
-        # Pictures that could not be read just now: a later add tries them again.
+        # A later add tries unreadable pictures again.
         settle_backfill(store, space.name, among=set(), left=left)

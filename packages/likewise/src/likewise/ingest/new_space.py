@@ -1,4 +1,4 @@
-"""A new space: put into the catalog, its files copied in, its rows made for every picture."""
+"""Create a space: put it into the catalog, copy its files, make a row for every picture."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ WITHOUT_NETWORK = ("words", "holistic")
 def first_recipes(
     words: Recipe | None, deep: bool | None, all_spaces: bool
 ) -> dict[str, dict[str, Any]]:
-    """Recipes of the spaces a new collection starts with, by name.
+    """Return the recipes of the spaces a new collection starts with, by name.
 
-    Those of one pass through the network, where it can run here: they rank better than words and
-    holistic vectors at a tenth of their price.  ``deep`` says whether it shall (None: where it
-    can), ``words`` is a recipe for visual words, and ``all_spaces`` adds ``WITHOUT_NETWORK``.
+    By default those of one pass through the network, where it can run: they rank better than words
+    and holistic vectors at a tenth of the time.  ``deep`` requires or excludes the network,
+    ``words`` is a recipe for visual words, and ``all_spaces`` adds ``WITHOUT_NETWORK``.
     """
     from likewise.vision.deep.network import can_run
 
@@ -56,13 +56,13 @@ def first_recipes(
 
 
 def _planned(recipes: Mapping[str, Recipe]) -> dict[str, Space]:
-    """Spaces of a collection that is not there yet."""
+    """Return spaces of a collection that does not exist yet."""
     made = {name: new_space(Path(), name, recipe) for name, recipe in recipes.items()}
     return {name: replace(one, width=one.fixed_width() or 0) for name, one in made.items()}
 
 
 def put_first_spaces(store: Store, recipes: dict[str, dict[str, Any]]) -> None:
-    """The spaces of a new collection, those that learn nothing with their generation."""
+    """Store the spaces of a new collection; those that learn nothing get a generation."""
     made = [new_space(store.root, name, recipe) for name, recipe in recipes.items()]
     with store.write(durable=True) as c:
         for space in made:
@@ -76,9 +76,9 @@ def put_first_spaces(store: Store, recipes: dict[str, dict[str, Any]]) -> None:
 def create_space(
     store: Store, name: str, recipe: Recipe, *, workers: Workers | None, report: Report
 ) -> None:
-    """Another space, filled for the pictures there are; the caller holds the lease.
+    """Create a space and its rows; the caller holds the lease.
 
-    ``recipe`` is a whole one.  A space that cannot be filled is not there afterwards.
+    ``recipe`` is complete.  A space whose rows cannot be made is removed again.
     """
     planned = new_space(store.root, name, recipe)
     planned = replace(planned, recipe=planned.bind(open_spaces(store)))
@@ -96,7 +96,7 @@ def create_space(
 
 
 def _try_out(planned: Space, workers: Workers | None) -> None:
-    """Run code of others once, in a worker of this machine: at worst that worker ends."""
+    """Run untrusted code once in a local worker: at worst that worker ends."""
 
     def failed(_: Space, failure: pool.Failure) -> LikewiseError:
         return CannotDescribe(f"space {planned.name!r} cannot be tried out: a trial {failure}")
@@ -108,7 +108,7 @@ def _try_out(planned: Space, workers: Workers | None) -> None:
 
 
 def _trial(planned: Space) -> LikewiseError | None:
-    """In a worker; an error of ours is an answer."""
+    """Try a space in a worker; return our errors."""
     try:
         planned.try_out()
     except LikewiseError as error:
@@ -117,9 +117,9 @@ def _trial(planned: Space) -> LikewiseError | None:
 
 
 def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:
-    """Whether a space was being made by this recipe when its job died; the caller holds the lease.
+    """Return whether a job died while making a space by this recipe; the caller holds the lease.
 
-    A kind that copies files in, or is bound to another space, has a longer recipe in the catalog.
+    The recipe in the catalog is longer for a kind that copies files or is bound to another space.
     """
     lacks, row = backfill_of(store, name), store.spaces()[name]
     same = all(row.recipe.get(key) == value for key, value in recipe.items() if key != "path")
@@ -127,7 +127,7 @@ def is_unfinished(store: Store, name: str, recipe: Recipe) -> bool:
 
 
 def finish_space(store: Store, name: str, *, workers: Workers | None, report: Report) -> None:
-    """Fill a space whose job died; the caller holds the lease."""
+    """Make the missing rows of a space whose job died; the caller holds the lease."""
     if store.spaces()[name].generation:
         fill_gaps(store, workers=workers, report=report)
     else:
@@ -138,7 +138,7 @@ def _fill_or_drop(store: Store, name: str, *, workers: Workers | None, report: R
     try:
         _fill(store, name, workers=workers, report=report)
     except Exception:
-        # A space that cannot be filled must not trouble every later add.
+        # A space whose rows cannot be made would fail in every later add.
         with store.write(durable=True) as c:
             change.drop_space(c, name)
         raise

@@ -1,11 +1,11 @@
-"""The pool: processes that work on one task after another, each for a limited time.
+"""The pool: worker processes that run one task after another, each with a time limit.
 
-Decoders read bytes of unknown origin: one may crash, run for hours or ask for all memory.  Each
-costs its own task and nothing else.  A worker works in the order it was given, so what happens to
-it happened to the first task of its queue: that task is blamed, the others go to another worker.
+Decoders read untrusted bytes: a task may crash, run for hours or ask for all memory, and must cost
+nothing else.  A worker runs its tasks in order, so when it dies, the first task of its queue is to
+blame and the others go to another worker.
 
-Workers are spawned, never forked.  Starting one costs a second of processor time, so they stay for
-a while and are used again; they exit at once when their parent does.
+Workers are spawned, never forked.  Starting one costs a second of processor time, so an idle worker
+is kept for a while; it exits at once when its parent does.
 """
 
 from __future__ import annotations
@@ -60,8 +60,10 @@ R = TypeVar("R")
 
 
 class Failure(NamedTuple):
-    """Why a task has no answer: it was ``slow``, its worker ended twice by a ``crash``, or was
-    ``killed`` from outside, most often by a system out of memory: that may go well next time.
+    """Why a task has no result.
+
+    It was ``slow``, its worker ended twice by a ``crash``, or its worker was ``killed`` from
+    outside, usually by a system out of memory; that may work next time.
     """
 
     kind: str
@@ -80,11 +82,11 @@ class WorkersCannotStart(CollectionError):
 
 
 class Executor(Protocol):
-    """Workers on other machines, with the contract of :func:`run`: every task has one answer."""
+    """Workers on other machines, with the contract of :func:`run`: one result for each task."""
 
     @property
     def n_threads(self) -> int:
-        """Threads for what is computed here, from what the workers found."""
+        """Threads for computations in this process."""
 
     def run(
         self,
@@ -95,7 +97,7 @@ class Executor(Protocol):
         tick: Callable[[], None],
         seconds: float,
     ) -> Iterator[R]:
-        """Yield ``work`` of every task, and ``on_failure`` of those that have no answer."""
+        """Yield ``work`` of every task, and ``on_failure`` of those that failed."""
 
 
 _FEW = 8
@@ -111,9 +113,9 @@ def default_workers() -> int:
 
 
 def n_workers(wanted: W | None, n_tasks: int) -> W | int:
-    """Return the processes of a job: one a core, one for a few tasks, and always one.
+    """Return the number of processes of a job: one a core, one for a few tasks, at least one.
 
-    Decoding is never done in the process that holds the catalog: a decoder may crash.
+    Decoding never runs in the process that holds the catalog, because a decoder may crash.
     """
     if wanted is not None:
         return wanted
@@ -121,7 +123,7 @@ def n_workers(wanted: W | None, n_tasks: int) -> W | int:
 
 
 def n_threads(workers: Workers) -> int:
-    """Return the number of threads for what is computed here while such workers work."""
+    """Return the number of threads for computations in this process while workers run."""
     return max(workers, 1) if isinstance(workers, int) else workers.n_threads
 
 
@@ -157,12 +159,12 @@ class _Worker(Generic[T]):
         if not self.tasks:
             self.since = time.monotonic()
         self.tasks.append(task)
-        # A worker that died is noticed where its answers are awaited.
+        # ``receive`` detects a worker that died.
         with suppress(OSError):
             self.connection.send((work, task, seconds, stay))
 
     def receive(self) -> tuple[list[tuple[str, Any]], bool]:
-        """Return its answers so far, and whether it has ended; notes its pace."""
+        """Return its new results and whether it has ended; measure its pace."""
         found: list[tuple[str, Any]] = []
         ended = False
         try:
@@ -181,7 +183,7 @@ class _Worker(Generic[T]):
         return answers, ended
 
     def depth(self) -> int:
-        """Return the tasks it should have: enough for some naps where they are quick."""
+        """Return how many tasks it should have: more if they are short."""
         return max(AHEAD, min(_MOST_AHEAD, math.ceil(3 * _NAP / max(self.pace, 1e-9))))
 
     def has_work_for_a_nap(self) -> bool:
@@ -197,7 +199,7 @@ class _Worker(Generic[T]):
         return self.ready and not self.tasks and not self.process.is_alive()
 
     def kill(self) -> int:
-        """End it, whatever it does; return the exit code."""
+        """Kill it and return the exit code."""
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -216,12 +218,12 @@ def run(
     try_slow_again: bool = True,
     ahead: Callable[[], int] = lambda: AHEAD,
 ) -> Iterator[R]:
-    """Yield ``work`` of every task, in any order, and ``on_failure`` of those without an answer.
+    """Yield ``work`` of every task, in any order, and ``on_failure`` of those that failed.
 
-    ``tick`` is called about twice a second.  With no workers the work is done here, without limits.
-    ``seconds`` is the processor time of a task (default: that of a picture), ``stay`` how long a
-    worker then waits for more, ``ahead`` how many tasks each has at a time (more than usual where
-    the caller is about to be busy).  Other machines decide the last three for themselves.
+    ``tick`` is called about twice a second.  Without workers the work is done here, without limits.
+    ``seconds`` is the processor time of a task (default: that of a picture), ``stay`` how long an
+    idle worker is kept, ``ahead`` how many tasks each has at a time (more where the caller will be
+    busy). Other machines choose the last three themselves.
     """
     seconds = picture_seconds() if seconds is None else seconds
     if workers == 0:
@@ -249,8 +251,8 @@ class _Run(Generic[T, R]):
         self._work, self._tasks, self._n_workers = work, iter(tasks), n_workers
         self._seconds, self._stay, self._try_slow_again = seconds, stay, try_slow_again
         self._again = deque[T]()
-        # A task that killed its worker is tried once more.  It is known by its id: tasks need not
-        # be hashable, and those under way are kept alive here.
+        # Tasks that killed a worker once, and are tried again.  Keyed by id, because tasks need not
+        # be hashable; tasks in progress are referenced, so ids stay unique.
         self._blamed: dict[int, T] = {}
         self._staff: list[_Worker[T]] = []
         self._false_starts = 0
@@ -294,7 +296,7 @@ class _Run(Generic[T, R]):
                     if lost is not None:
                         yield on_failure(*lost)
         finally:
-            # Ctrl-C waits for no worker, whatever it decodes.
+            # Ctrl-C does not wait for workers.
             for one in self._staff:
                 _keep_or_kill(one)
 
@@ -305,7 +307,7 @@ class _Run(Generic[T, R]):
         one.send(self._work, task, self._seconds, self._stay)
 
     def _give_tasks(self, ahead: int) -> None:
-        """Give every worker ``AHEAD`` tasks, then in turn those beyond that."""
+        """Give every worker ``AHEAD`` tasks, then distribute more in turn."""
         for gone in [one for one in self._staff if one.has_left()]:
             self._staff.remove(gone)
             gone.kill()
@@ -314,13 +316,13 @@ class _Run(Generic[T, R]):
                 task = self._next_task()
                 if not task:
                     break
-                # Started when there is work for it: a few tasks need no second worker.
+                # Start a worker only when there is work: a few tasks need no second worker.
                 if place >= len(self._staff):
                     self._staff.append(_take_worker())
                 self._send(self._staff[place], task[0])
             if place >= len(self._staff):
                 break
-        # In turn: no worker shall have all of it when the tasks end.
+        # In turn, so that the last tasks are spread over all workers.
         most = [max(ahead, one.depth()) for one in self._staff]
         for depth in range(AHEAD, max(most, default=0)):
             for one, deep in zip(self._staff, most, strict=True):
@@ -328,10 +330,10 @@ class _Run(Generic[T, R]):
                     self._send(one, task[0])
 
     def _lose(self, one: _Worker[T], *, overdue: bool = False) -> tuple[T, Failure] | None:
-        """Part with a worker that died or takes too long; return the task that failed for good.
+        """Drop a worker that died or takes too long; return the task that failed for good.
 
-        A task whose worker died is tried once more.  So is a slow one that was the first of its
-        worker: that also pays for what the worker loads and compiles.
+        A task whose worker died is tried once more, and so is a slow one that was the first of its
+        worker, because loading and compiling count there.
         """
         self._staff.remove(one)
         if not overdue:
@@ -361,15 +363,15 @@ class _Run(Generic[T, R]):
         """Count a worker that ended before it was ready, and give up after some in a row."""
         if overdue:
             raise WorkersCannotStart(
-                f"a worker process did not begin within {START_SECONDS:g} s; "
+                f"a worker process did not start within {START_SECONDS:g} s; "
                 "--workers 0 works without them"
             )
         if one.is_early and not one.process.exitcode:
-            return  # it had waited long enough, and exited just when it was given work
+            return  # it exited because it was idle, just when it was given work
         self._false_starts += 1
         if self._false_starts == _MAX_FALSE_STARTS:
             raise WorkersCannotStart(
-                "worker processes end before they begin (exit code "
+                "worker processes end before they start (exit code "
                 f"{one.process.exitcode}); --workers 0 works without them"
             )
 
@@ -381,15 +383,15 @@ _idle_lock = threading.Lock()
 _reaper: threading.Thread | None = None
 _epoch = 0
 """How often :func:`stop_idle` was called: a worker becomes idle only in the epoch it began in."""
-# Threads of a server start workers too; the process state that is changed meanwhile is shared.
+# Threads of a server start workers too, and starting one changes global state.
 _starting_lock = threading.Lock()
 
 
 def prestart(count: int, modules: tuple[str, ...] = ()) -> None:
-    """Start workers for work that is about to come; they import ``modules`` meanwhile, and call a
-    function of one where it is named (``module:function``).
+    """Start workers for work that will come soon; they import ``modules`` meanwhile.
 
-    Where no work comes they exit after ``STAY`` seconds, as after work.
+    A name ``module:function`` also calls the function.  Without work they exit after ``STAY``
+    seconds.
     """
     with _idle_lock:
         epoch = _epoch
@@ -400,13 +402,13 @@ def prestart(count: int, modules: tuple[str, ...] = ()) -> None:
             one.is_early = True
             started.append(one)
     finally:
-        # All at once: while the reaper thread runs, starting another would take longer.
+        # All at once, because starting one takes longer while the reaper thread runs.
         for one in started:
             _keep_or_kill(one, is_idle=True)
 
 
 def stop_idle() -> None:
-    """End idle workers now, and those at work once it is done."""
+    """Stop idle workers now, and busy ones once they are done."""
     global _epoch
     with _idle_lock:
         _epoch += 1
@@ -432,7 +434,7 @@ def _take_worker() -> _Worker[Any]:
 
 
 def _keep_or_kill(one: _Worker[Any], *, is_idle: bool = False) -> None:
-    """Keep a worker that has nothing to do for the next run, or end it."""
+    """Keep an idle worker for the next run, or end it."""
     global _reaper
     with _idle_lock:
         kept = (is_idle or (one.ready and not one.tasks)) and one.epoch == _epoch
@@ -446,14 +448,14 @@ def _keep_or_kill(one: _Worker[Any], *, is_idle: bool = False) -> None:
 
 
 def _reap() -> None:
-    """Join idle workers that exit: until then they stay in the system's table of processes."""
+    """Join idle workers that exit, so that no zombie process remains."""
     global _reaper
     while True:
         with _idle_lock:
             if not _idle:
                 _reaper = None
                 return
-            # Kept meanwhile: a worker that is forgotten takes its sentinel with it.
+            # Keep references: a collected worker would close its sentinel.
             staff = _idle[:]
         wait([one.process.sentinel for one in staff], timeout=_REAP_SECONDS)
         with _idle_lock:
@@ -467,8 +469,8 @@ def _reap() -> None:
 
 
 def _start(epoch: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
-    # A child gets this process's sys.path.  While cv2 is imported, its own folder stands there,
-    # and ``typing`` in it would hide Python's; this waits for a thread that is importing it.
+    # A child gets this process's sys.path.  While a thread imports cv2, the folder of cv2 is in it,
+    # whose ``typing`` would hide Python's; this waits for the import.
     if threading.active_count() > 1:
         importlib.import_module("cv2")
     context = multiprocessing.get_context("spawn")
@@ -490,8 +492,7 @@ def _start(epoch: int, modules: tuple[str, ...] = ()) -> _Worker[Any]:
 
 
 def _widen(connection: Connection) -> None:
-    """Enlarge the buffer of a worker's answers: all that it has at hand while this process is busy.
-    Without room it would wait."""
+    """Enlarge the buffer of a worker's results, so it can continue while this process is busy."""
     if os.name == "nt":  # no socket there
         return
     with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as one:
@@ -502,9 +503,9 @@ def _widen(connection: Connection) -> None:
 def _child_state() -> Iterator[None]:
     """Start processes that do not import the user's script, ignore Ctrl-C and use one BLAS thread.
 
-    A spawned process imports the main module of its parent first, which would run a script without
-    a guard again.  Threads of a BLAS are made when NumPy is imported: a limit set afterwards comes
-    too late.  ``serve`` would ignore Ctrl-C only after a second of imports.
+    A spawned process first imports the main module of its parent, which would run an unguarded
+    script again.  BLAS creates its threads when NumPy is imported, so a later limit has no effect.
+    ``serve`` itself would ignore Ctrl-C only after a second of imports.
     """
     main: dict[str, Any] = vars(sys.modules["__main__"])
     hidden: dict[str, Any] = {name: main[name] for name in ("__spec__", "__file__") if name in main}
@@ -534,8 +535,8 @@ def _block_ctrl_c() -> Iterator[None]:
     from multiprocessing import resource_tracker
 
     with _defer_ctrl_c():
-        # The process that multiprocessing starts with its first child: starting it unblocks Ctrl-C,
-        # whatever was before, and the first worker would receive it.
+        # Start the resource tracker of multiprocessing now: its start unblocks Ctrl-C, and the
+        # first worker would receive it.
         resource_tracker.ensure_running()
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -546,10 +547,10 @@ def _block_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def _defer_ctrl_c() -> Iterator[None]:
-    """Interrupt this process only afterwards: a worker that is half started would fail.
+    """Delay Ctrl-C until the block ends: a half-started worker would fail.
 
     Blocking the signal in this thread is not enough: another thread, of a BLAS, receives it, and
-    Python interrupts the main thread all the same.
+    Python still interrupts the main thread.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):

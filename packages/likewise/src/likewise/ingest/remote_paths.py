@@ -1,8 +1,8 @@
-"""Tasks for workers on other machines: the files they need there, and their paths.
+"""Rewrite tasks for workers on other machines: the files they need, and their paths there.
 
-Such a worker sees the pictures, perhaps below another folder, and not the collection.  So a task
-lists the picture it reads and the files of the collection it needs; these are sent once, and the
-task is rewritten to their paths there.  The answer is rewritten to the paths of this machine.
+Such a worker reads the pictures, perhaps under another folder, but not the collection.  So a task
+lists its picture and the files of the collection it needs; these are sent once, and paths in the
+task and in the result are rewritten.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class Needs(NamedTuple):
 
 
 class RemotePaths(NamedTuple):
-    """Where a worker finds things: pictures by a map of folders, files that were sent in one."""
+    """Paths on a worker: pictures by a map of folders, sent files in one folder."""
 
     path_map: PathMap
     folder: Path
 
     def path(self, path: str) -> str:
-        """A path of this machine as the worker has it.
+        """Return a path of this machine as the worker sees it.
 
         >>> there = RemotePaths((("/photos/raw", "/raw"), ("/photos", "/mnt/p")), Path())
         >>> there.path("/photos/a.jpg"), there.path("/photos/raw/b.jpg"), there.path("/photos2/c")
@@ -47,20 +47,20 @@ class RemotePaths(NamedTuple):
 
 @runtime_checkable
 class PortableTask(Protocol):
-    """A task that can be rewritten to the paths of a worker; others are sent as they are."""
+    """A task whose paths can be rewritten for a worker; others are sent unchanged."""
 
     def needs(self) -> Needs:
-        """Return what it reads, by the paths of this machine."""
+        """Return the files it reads, by the paths of this machine."""
 
     def at(self, there: RemotePaths) -> Self:
         """Return the task with the paths of the worker."""
 
     def bring_back(self, answer: Any) -> Any:
-        """Return the answer with the paths of this machine; called here."""
+        """Return the result with the paths of this machine."""
 
 
 def path_map(given: Mapping[str, str]) -> PathMap:
-    """Folders here and there, checked; the longest first, so that the nearest one counts."""
+    """Return the checked pairs of folders (here, there), the longest first."""
     made: dict[str, str] = {}
     for here, there in given.items():
         if not (os.path.isabs(here) and there.startswith("/")):

@@ -1,4 +1,4 @@
-"""The spaces of a collection: looked up by name, added and back-filled, dropped."""
+"""The spaces of a collection: look up, add, back-fill, drop."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LONGEST_NAME = 40
 
 
 class _ProgressReporter:
-    """The one line of progress of a new space: pictures described, of all there are.
+    """The progress of a new space: pictures described, of all.
 
-    What it learns in between is reported as a note: no stage takes the count back.
+    Other stages are reported as a note, so the count never goes back.
     """
 
     def __init__(self, report: jobs.Report, name: str, kind: type[Space], pictures: int) -> None:
@@ -42,16 +42,16 @@ class _ProgressReporter:
         if one.stage == self._kind.sample_stage:
             self._count(one.done)
         elif one.stage == self._kind.stage:
-            # Those it has learned from are described already: the others are left.
+            # Pictures it learned from are already described.
             self._count(self._pictures - (one.total - one.done))
         else:
             of = f" {one.done:,} of {one.total:,}" if one.total else ""
-            # The count waits meanwhile: at no rate.
+            # The count stops meanwhile, so no rate is shown.
             self._now = replace(self._now, note=f"{one.stage}{of}", rate=0.0)
         self._report(self._now)
 
     def _count(self, done: int) -> None:
-        # Those that could not be read when it learned are tried once more.
+        # Pictures that could not be read while learning are tried once more.
         done = max(self._now.done, done)
         self._now = replace(self._now, done=done, rate=self._pace.rate(done), note="")
 
@@ -75,11 +75,11 @@ class Spaces(Mapping[str, Space]):
         return len(self._store.spaces())
 
     def items(self) -> ItemsView[str, Space]:
-        """All of one moment: another process may drop one meanwhile."""
+        """Return a consistent copy: another process may drop a space meanwhile."""
         return open_spaces(self._store).items()
 
     def values(self) -> ValuesView[Space]:
-        """All of one moment, like :meth:`items`."""
+        """Return a consistent copy, like :meth:`items`."""
         return open_spaces(self._store).values()
 
     def add(
@@ -90,12 +90,12 @@ class Spaces(Mapping[str, Space]):
         workers: Workers | None = None,
         report: jobs.Report = jobs.silent,
     ) -> None:
-        """Another kind of vector for every picture, back-filled.
+        """Add another space and make a vector for every picture.
 
         ``recipe`` names the feature ("words", "holistic", "deep", "deep-dense", "deep-words",
         "look", "fitted" (another space, ``source``, fitted to the collection), "psc", "vlad",
-        "onnx" for a network of your own, "own" for vectors of your own, or one that another package
-        brings) and its parameters.
+        "onnx" for a network of your own, "own" for vectors of your own, or one from another
+        package) and its parameters.
         """
         _, whole = validate_recipe(recipe)
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > _LONGEST_NAME:
@@ -109,7 +109,7 @@ class Spaces(Mapping[str, Space]):
                 report, name, find_kind(whole["feature"]), store.n_images()
             )
             if name in self and is_unfinished(store, name, whole):
-                # The job that filled it died, since the lease is ours: go on from there.
+                # Its job died, since this process holds the lease: continue it.
                 finish_space(store, name, workers=workers, report=progress)
             elif name in self or name in self._similarities:
                 raise CollectionError(f"there is a space or similarity {name!r} already")
@@ -122,14 +122,14 @@ class Spaces(Mapping[str, Space]):
     def add_missing(
         self, *, workers: Workers | None = None, report: jobs.Report = jobs.silent
     ) -> list[str]:
-        """The spaces that need no network, where they are not there yet; gives their names."""
+        """Add the spaces that need no network, where they are missing; return their names."""
         missing = [name for name in WITHOUT_NETWORK if name not in self]
         for name in missing:
             self.add(name, {"feature": name}, workers=workers, report=report)
         return missing
 
     def drop(self, name: str) -> None:
-        """Forget a space and its vectors."""
+        """Delete a space and its vectors."""
         with self._store.lease("space drop"):
             if name not in self:
                 raise CollectionError(f"there is no space {name!r}")
@@ -142,16 +142,16 @@ class Spaces(Mapping[str, Space]):
                 raise CollectionError(f"{name!r} is the only space there is; add another first")
             with self._store.write(durable=True) as c:
                 changes.drop_space(c, name)
-                # One of the same name may come later, and have nothing to do with this one.
+                # An unrelated space may get the same name later.
                 invalidate_states(c, self._store, name)
                 if self._store.setting("default_similarity") == name:
                     changes.drop_setting(c, "default_similarity")
             space_rows.tidy(self._store)
 
     def add_vectors(self, name: str, ids: Sequence[int], X: Any) -> int:
-        """Your own vectors for pictures of the collection; gives how many were stored.
+        """Store your own vectors for pictures of the collection; return how many.
 
-        The first call fixes the width.  A picture that has a vector gets the new one.
+        The first call fixes the width.  A new vector of a picture replaces the old one.
         """
         with self._store.lease("add vectors"):
             stored = _put_vectors(self._store, name, ids, X)
@@ -162,24 +162,24 @@ class Spaces(Mapping[str, Space]):
                     fill_codes(self._views, space.name)
             return stored
 
-    # -- for the jobs of the collection, which hold the lease -------------------------------
+    # -- called by jobs, which hold the lease -----------------------------------------------
 
     def fill_codes(self) -> None:
-        """Vectors made late (a space whose gaps were filled) count for earlier judgements too."""
+        """Add codes for earlier judgements after the gaps of a space were filled."""
         for name, space in self.items():
-            # A space with placeholders has a row of every picture.
+            # A space with placeholders has a row for every picture.
             made = space.is_available() or space.takes_rows_of is not None
             if space.generation and made and space.placeholder is None:
                 fill_codes(self._views, name)
 
     def renew_idf(self, report: jobs.Report) -> None:
-        """A new idf for the words there are, by the pictures there are now."""
+        """Compute a new idf of the present pictures for the same words."""
         for space in self.values():
             if space.idf is not None and space.generation:
                 renew_idf(self._store, space, report)
 
     def train(self, workers: Workers | None, seed: int, report: jobs.Report) -> None:
-        """New words and codebooks from the pictures there are now."""
+        """Learn new words and codebooks from the present pictures."""
         pictures = self._store.n_images()
         count = n_workers(workers, pictures)
         for space in self.values():
@@ -211,7 +211,7 @@ def _put_vectors(store: Store, name: str, ids: Sequence[int], X: Any) -> int:
     if not space.generation:
         start_generation(store, name, rows.shape[1])
         space = open_spaces(store)[name]
-    # Sealed rows are rewritten without the replaced ones; one transaction names all that is new.
+    # Sealed rows are rewritten without the replaced ones, and one transaction names the new files.
     joined = space_rows.rewrite_segments(store, name, np.array(images, np.int64))
     with store.write(durable=True) as c:
         if "graph" in space.files:

@@ -1,4 +1,4 @@
-"""Surveys: what a space that learns needs of the pictures, computed by workers."""
+"""Surveys: what a learning space needs of the pictures, computed by workers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SampleTask(NamedTuple):
     options: Mapping[str, Any]
 
     def prepare(self) -> None:
-        """Networks and kernels, before the time of a picture counts."""
+        """Load networks and kernels before the time limit of a picture starts."""
         self.space.load()
 
     def needs(self) -> Needs:
@@ -48,11 +48,11 @@ class SampleTask(NamedTuple):
 
 
 class PictureSurvey:
-    """Pictures by number, and workers to look at them: a ``Survey`` for one generation.
+    """Pictures by number, and workers to sample them: a ``Survey`` for one generation.
 
-    ``rows`` gives the rows of another space, by picture numbers; there are none without it.
-    ``stem`` begins the names of its files; no other build may have had it, as readers and workers
-    keep what they opened by its name.
+    ``rows`` returns the rows of another space, by picture numbers; without it there are none.
+    ``stem`` begins the names of its files and must be new, as readers and workers cache opened
+    files by name.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class PictureSurvey:
         self._rng = np.random.default_rng(seed)
 
     def choose(self, most: int) -> list[int]:
-        """Numbers of at most so many pictures, drawn at random, in order."""
+        """Return the numbers of at most so many pictures, drawn at random, in order."""
         if self.n_pictures <= most:
             return list(range(self.n_pictures))
         drawn = self._rng.choice(self.n_pictures, most, replace=False)
@@ -97,17 +97,17 @@ class PictureSurvey:
         return sorted(found, key=lambda answer: answer[0])
 
     def new_file(self, suffix: str) -> str:
-        """A name for a file of the generation, below the collection's folder."""
+        """Return a new name for a file of the generation, below the collection's folder."""
         private_folder(self._root / WORDS_FOLDER)
         return f"{WORDS_FOLDER}/{self._stem}{suffix}"
 
     def rows(self, space: str) -> Iterator[tuple[NDArray[np.int64], Any]]:
-        """(numbers of pictures, raw rows) that another space has of them, part by part."""
+        """Yield (numbers of pictures, raw rows) of another space, part by part."""
         return iter(()) if self._rows is None else self._rows(space)
 
 
 def take_sample(task: SampleTask) -> tuple[int, Any]:
-    """In a worker: what the space needs of one picture; None where it cannot be read."""
+    """In a worker: return what the space needs of one picture; None where it cannot be read."""
     try:
         picture = decode(
             read_content(task.path), max_side=task.space.decode_side, slack=task.space.decode_slack

@@ -1,7 +1,7 @@
-"""Find the files to add: folders walked once, in a fixed order.
+"""Find the files to add: walk folders once, in a fixed order.
 
-Hidden names, collections and links to folders are not entered.  A file counts as a picture by its
-suffix or by its first bytes; the decoder has the last word.  The same walk lists the sidecars.
+Hidden names, collections and links to folders are not entered.  A file is a candidate by its suffix
+or its first bytes; the decoder decides.  The same walk lists the sidecars.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def candidates(roots: Iterable[Path], walked: Walked | None = None) -> Iterator[
             try:
                 status = os.stat(path)
             except OSError:
-                # Vanished or unreadable: the decoder will say which, with its reason.
+                # Deleted or unreadable: the decoder will report the reason.
                 yield Candidate(path, -1, -1)
                 continue
             yield Candidate(path, status.st_size, status.st_mtime_ns)

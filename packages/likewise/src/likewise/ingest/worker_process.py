@@ -1,7 +1,7 @@
-"""A worker process: it listens, prepares once, and works on one task after another.
+"""A worker process: it prepares once, then runs one task after another.
 
-The system enforces a limit of processor time and of memory for each task.  What exceeds it ends the
-process; the pool (``pool.py``) blames the task it was working on.
+The system enforces a limit of processor time and of memory for each task.  A task beyond a limit
+ends the process, and the pool (``pool.py``) blames that task.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST = 86_400.0
 
 
 def serve(connection: Connection, modules: tuple[str, ...]) -> None:
-    """Work on tasks until none has come for a while; a second thread listens meanwhile."""
+    """Run tasks until none has come for a while; a second thread reads messages meanwhile."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import cv2
 
@@ -60,32 +60,32 @@ def serve(connection: Connection, modules: tuple[str, ...]) -> None:
         try:
             answer: tuple[str, Any] = "answer", work(task)
         except Exception as error:
-            # A fault of ours, with its traceback: not every error survives being sent.
+            # A bug of ours: send its traceback, because not every error can be pickled.
             text = "".join(traceback.format_exception(error))
             answer = "error", RuntimeError(f"a worker failed at {repr(task)[:500]}:\n{text}")
         _send(connection, answer)
 
 
 def _settle() -> None:
-    """Before the first task: freeze what is loaded, use one BLAS thread, silence decoders.
+    """Freeze loaded objects, use one BLAS thread and silence decoders, before the first task.
 
-    What goes wrong from now on is sent to the parent, so standard error is not needed.
+    Later errors are sent to the parent, so standard error is not needed.
     """
-    # Imports NumPy, which is not wanted before there is work.
+    # Imports NumPy, which is not needed before there is work.
     from likewise.images.jpegs import take_stderr
     from likewise_methods.blas_threads import libraries
 
     gc.freeze()
-    # Opening a network takes twice what the network takes.
+    # Opening a network takes twice its memory.
     return_free_memory()
     libraries().limit(limits=1)
     take_stderr()
 
 
 def _prepare(task: Any) -> None:
-    """Load what the first task needs, where it has a ``prepare``, outside its time limit.
+    """Run ``prepare`` of the first task, if any, outside its time limit.
 
-    Without a cache, kernels are compiled in every process: ten seconds that are no fault of the
+    Without a cache every process compiles kernels for ten seconds, which must not count for the
     picture.
     """
     prepare = getattr(task, "prepare", None)
@@ -115,7 +115,7 @@ def _limit_time(seconds: float) -> None:
     """Have the system end this process when the task takes more processor time."""
     try:
         import resource
-    except ImportError:  # Windows: the parent looks at the clock
+    except ImportError:  # Windows: the parent measures the time
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
     until = int(used.ru_utime + used.ru_stime + seconds) + 1
@@ -126,7 +126,7 @@ def _limit_time(seconds: float) -> None:
 
 
 def _write_no_core() -> None:
-    """Write no core file: a decoder that crashes holds some hundred megabytes."""
+    """Disable core dumps, which would hold some hundred megabytes of a crashed decoder."""
     try:
         import resource
     except ImportError:  # Windows writes none
