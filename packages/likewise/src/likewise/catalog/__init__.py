@@ -1,1 +1,1 @@
-"""The store of a collection: its directory and its catalog (SQLite); the only room with SQL."""
+"""The store of a collection: its directory and its catalog (SQLite), with all SQL."""

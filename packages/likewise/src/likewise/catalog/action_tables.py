@@ -1,9 +1,8 @@
 """The tables of bulk actions and sidecars, with what undoing an action needs.
 
-An action about tags names lines of the log.  What no log holds is stored here as it was before:
-suggestions, sidecars, marks, and removed pictures.  A removed picture is stored with the rows of
-every table that refers to it; when it comes back it has a new id, because old rows may still be in
-segments.
+An action about tags names lines of the log.  Other old values are stored here: suggestions,
+sidecars, marks, and removed pictures.  A removed picture is stored with the rows of every table
+that refers to it; a restored picture gets a new id, because old rows may still be in segments.
 """
 
 from __future__ import annotations
@@ -101,9 +100,9 @@ class SuggestionChange(NamedTuple):
 
 
 class WrittenFile(NamedTuple):
-    """A file that an action wrote: the digest of its content, and the content before.
+    """A file that an action wrote: the digest of the new content, and the old content.
 
-    ``known`` is the record of the sidecar before.
+    ``known`` is the earlier record of the sidecar.
     """
 
     path: str
@@ -237,8 +236,8 @@ def moment() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-# ``files`` and ``tag_sources`` come back by rules of their own, ``tags`` follows from the latter,
-# and back-fills are found out anew.
+# Not copied: ``files`` and ``tag_sources`` are restored separately, ``tags`` follows from the
+# latter, and back-fills are computed again.
 _APART = {"files", "tags", "tag_sources", "backfill_images"}
 
 Vectors = Mapping[tuple[str, int], Mapping[int, bytes]]
@@ -246,7 +245,7 @@ Vectors = Mapping[tuple[str, int], Mapping[int, bytes]]
 
 
 class RemovedImage(NamedTuple):
-    """A removed picture: its files, and where those were moved that left their folder."""
+    """A removed picture: its files, and where moved files are now."""
 
     hash: bytes
     files: Mapping[str, tuple[int, int]]
@@ -254,14 +253,14 @@ class RemovedImage(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """Pictures that came back, by content; and spaces that lack rows of them."""
+    """Restored pictures by content, and spaces that lack rows of them."""
 
     images: Mapping[bytes, int]
     lacking: frozenset[str]
 
 
 def removed_images(store: Store, action: int) -> list[RemovedImage]:
-    """Return what an action removed and what is still out."""
+    """Return the pictures that an action removed and that are still removed."""
     rows = store.all("SELECT hash, rows FROM removed_images WHERE action = ?", (action,))
     found = []
     for row in rows:
@@ -286,7 +285,7 @@ def remove_remembered(
     vectors: Vectors,
     moved: Mapping[str, str],
 ) -> None:
-    """Remove pictures and remember everything that belonged to them.
+    """Remove pictures and store everything that restoring them needs.
 
     ``moved`` says where their files will be moved.
     """
@@ -332,10 +331,10 @@ def restore_removed(
     changed: Collection[str],
     describing: Collection[str],
 ) -> Restored:
-    """Bring back what an action removed, with everything that belonged to it.
+    """Restore the pictures that an action removed, with everything that belonged to them.
 
-    ``changed`` are files that hold something else now.  A picture stays out if it was added again,
-    or if none of its files is unchanged.  ``describing`` are spaces that should have a row of every
+    ``changed`` are files with other content now.  A picture stays removed if it was added again, or
+    if none of its files is unchanged.  ``describing`` are spaces that should have a row of every
     picture.
     """
     spaces = {name: space.generation for name, space in store.spaces().items()}
@@ -356,7 +355,7 @@ def restore_removed(
             )
         _restore_more(c, image, kept["more"], spaces)
         for tag, source in kept["said"]:
-            # What people said follows from the log, which may have grown.
+            # Tags follow from the log, which may have grown.
             if source not in tag_tables.PEOPLE:
                 tag_tables.put_sources(c, source, [(image, tag)])
         tag_tables.restore_tags(c, image, digest)
@@ -369,7 +368,7 @@ def restore_removed(
 
 
 def _is_free(c: Transaction, path: str) -> bool:
-    """Return whether a path still waits for its removed picture."""
+    """Return whether a path is unrecorded, or recorded as that of a removed picture."""
     row = c.execute("SELECT problem FROM files WHERE path = ?", (path,)).fetchone()
     return row is None or row[0] == REMOVED
 
@@ -382,7 +381,7 @@ def _restore_more(
         for row in found["rows"] if table in there else ():
             if table == "gaps" and spaces.get(row["space"]) != row["generation"]:
                 continue
-            # Not where what it belonged to besides (an album, say) is gone.
+            # Skip a row if something else it refers to (an album, say) was deleted.
             try_execute(c, *_insertion(table, {**row, found["column"]: image}))
 
 

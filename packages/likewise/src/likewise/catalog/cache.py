@@ -1,7 +1,7 @@
 """Cache of a collection: derived data in one SQLite file next to the catalog.
 
-It holds what takes time to make and can be made again: thumbnails, vectors of texts.  Nothing
-refers to it, so its folder may be deleted at any time.  Reading a collection writes only here.
+It holds thumbnails and vectors of texts, which take time to make.  Nothing refers to it, so its
+folder may be deleted at any time.  Reading a collection writes only here.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MAX_BYTES = 32 << 20
 class Cache:
     """Blobs by name in one file, shared by any number of threads and processes.
 
-    Whatever goes wrong with the file costs only cached data: a damaged file is replaced, and on a
-    full or read-only disk nothing is kept.
+    Errors of the file cost only cached data: a damaged file is replaced, and on a full or read-only
+    disk nothing is stored.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +53,7 @@ class Cache:
         self._inode = 0
 
     def put(self, key: str, content: bytes) -> None:
-        """Keep a blob if possible."""
+        """Store a blob if possible."""
         self._run(
             "INSERT OR REPLACE INTO cached (key, sum, content) VALUES (?, ?, ?)",
             (key, crc32(content), content),
@@ -61,11 +61,11 @@ class Cache:
         )
 
     def get(self, key: str) -> bytes | None:
-        """Return a kept blob, None if there is none or it is damaged."""
+        """Return a stored blob, None if it is missing or damaged."""
         return self.get_many([key]).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return those of the blobs that are kept and not damaged."""
+        """Return those of the blobs that are stored and undamaged."""
         found: dict[str, bytes] = {}
         for part in parts(list(keys)):
             rows = self._run(
@@ -85,7 +85,7 @@ class Cache:
         return [row[0] for row in self._run("SELECT key FROM cached ORDER BY number")]
 
     def prune(self, max_bytes: int) -> None:
-        """Delete the oldest blobs until the others take no more than this."""
+        """Delete the oldest blobs until the others fit into so many bytes."""
         self._run(
             """DELETE FROM cached WHERE number <= (SELECT max(number) FROM (
                    SELECT number, sum(length(content)) OVER (ORDER BY number DESC) AS size
@@ -102,12 +102,12 @@ class Cache:
         self._disconnect()
 
     def _run(self, sql: str, values: Sequence[Any] = (), *, write: bool = False) -> list[Any]:
-        """Return the rows of a statement; none where the file does not allow it."""
+        """Return the rows of a statement; none if the file cannot be used."""
         with self._lock:
             try:
                 return self._connect(write).execute(sql, values).fetchall()
             except sqlite3.OperationalError:
-                self._disconnect()  # busy, full, read-only or not there
+                self._disconnect()  # busy, full, read-only or missing
             except sqlite3.DatabaseError:
                 self._disconnect()
                 with suppress(OSError):

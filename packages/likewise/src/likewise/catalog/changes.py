@@ -1,7 +1,7 @@
 """The writes of the catalog: small functions inside a transaction (``Store.write``).
 
-Each leaves the tables consistent; a caller puts those that belong together into one transaction.
-A space whose rows are incomplete has a back-fill, which says why.
+Each leaves the tables consistent; a caller combines related ones into one transaction. A space with
+missing rows has a back-fill, which says why.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _remove_orphans(c: Transaction, images: Iterable[int]) -> list[int]:
 
 
 def take_out(c: Transaction, images: Iterable[int]) -> None:
-    """Remove pictures for a person; their files stay known, so sync does not add them again."""
+    """Remove pictures on request; their files stay known, so sync does not add them again."""
     taken = list(images)
     for image in taken:
         c.execute("UPDATE files SET image = NULL, problem = ? WHERE image = ?", (REMOVED, image))
@@ -284,7 +284,7 @@ def put_backfill(c: Transaction, space: str, state: str, images: Iterable[int] =
     drop_backfill(c, space)
     c.execute("INSERT INTO backfills VALUES (?, ?)", (space, state))
     c.executemany(
-        # A picture may have left since it could not be read.
+        # An unreadable picture may have been removed since.
         "INSERT OR IGNORE INTO backfill_images SELECT ?, id FROM images WHERE id = ?",
         [(space, image) for image in images],
     )

@@ -38,7 +38,7 @@ def read_content(path: str) -> bytes | Path:
 
 
 def is_text(path: str) -> bool:
-    """Return whether a path is valid text; file systems allow others."""
+    """Return whether a path is valid Unicode; file systems allow other bytes."""
     try:
         path.encode("utf-8")
     except UnicodeEncodeError:

@@ -87,7 +87,7 @@ class Catalog(Protocol):
     def find_words(
         self, field: str, words: Sequence[str], beginnings: bool, most: int
     ) -> list[int]:
-        """Return the pictures that have one of the words in a field of the index, by id."""
+        """Return the ids of pictures that have one of the words in a field of the index."""
 
     def integrity(self) -> list[str]:
         """Return what the database and the checksums find wrong."""
@@ -111,10 +111,10 @@ class Catalog(Protocol):
         """Describe the job that holds the lease now."""
 
     def watch(self, changed: Callable[[], object]) -> Watch | None:
-        """Call ``changed`` soon after every change; None where the caller has to poll."""
+        """Call ``changed`` soon after every change; return None if the caller has to poll."""
 
     def drop(self) -> None:
-        """Delete what is not in the collection's folder."""
+        """Delete what is stored outside the collection's folder."""
 
     def close(self) -> None:
         """Close every connection."""
@@ -123,7 +123,7 @@ class Catalog(Protocol):
 def try_execute(c: Transaction, sql: str, parameters: Sequence[Any]) -> bool:
     """Execute a statement and return whether the constraints allowed it."""
     c.execute("SAVEPOINT tried")
-    # Checksums of SQLite are added up outside of it, and know of no savepoint.
+    # The checksums are computed outside of SQLite, so a savepoint would not roll them back.
     followed = isinstance(c, sqlite3.Connection)
     if followed:
         c.execute(f"SELECT {KEEP_SUMS}()")

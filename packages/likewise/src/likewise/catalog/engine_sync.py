@@ -1,8 +1,8 @@
 """What engines hold of a collection, and which pictures changed since they were synced.
 
-A change of what an engine holds of a picture (row, tags, folders, date, or its removal) notes the
-picture here in the same transaction, under a growing number.  Each engine is synced up to a number
-of its own; later pictures are answered from the catalog.  Nothing is noted without an engine.
+A change of a row, tag, folder or date of a picture, or its removal, is recorded here in the same
+transaction, under a growing number.  Each engine is synced up to a number; later pictures are
+searched in the catalog.  Without an engine nothing is recorded.
 """
 
 from __future__ import annotations

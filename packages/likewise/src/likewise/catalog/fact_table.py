@@ -22,7 +22,7 @@ class FactRow(NamedTuple):
 
 
 class DescriberState(NamedTuple):
-    """How far a describer has come: pictures described, pictures it failed on, facts found."""
+    """The progress of a describer: pictures described, failed pictures, facts."""
 
     described: int
     failed: int
@@ -106,14 +106,14 @@ def put_describer(c: Transaction, name: str) -> None:
 
 
 def drop_describer(c: Transaction, name: str) -> None:
-    """Turn a describer off and delete all that it found."""
+    """Turn a describer off and delete its facts."""
     for table in ("fact_words", "facts", "described_images"):
         c.execute(f"DELETE FROM {table} WHERE describer = ?", (name,))
     c.execute("DELETE FROM describers WHERE name = ?", (name,))
 
 
 def forget_failures(c: Transaction, name: str, version: str) -> None:
-    """Have pictures tried again that failed, or that another version described."""
+    """Mark pictures as untried that failed or that another version described."""
     c.execute(
         "DELETE FROM described_images WHERE describer = ? "
         "AND (problem IS NOT NULL OR version <> ?)",
@@ -132,7 +132,7 @@ def put_facts(
 ) -> None:
     """Replace the facts of a picture and their words; ``problem`` says why there are none."""
     if c.execute("SELECT 1 FROM images WHERE id = ?", (image,)).fetchone() is None:
-        return  # removed meanwhile
+        return  # the picture was removed meanwhile
     for table in ("fact_words", "facts", "described_images"):
         c.execute(f"DELETE FROM {table} WHERE describer = ? AND image = ?", (name, image))
     c.execute("INSERT INTO described_images VALUES (?, ?, ?, ?)", (name, image, version, problem))

@@ -250,7 +250,7 @@ def folder_condition(store: Store, folder: str) -> Condition:
 
 
 def find_folders(store: Store, folder: str) -> list[str]:
-    """Return the paths of the folders that are meant, none of them inside another."""
+    """Return the matching folders, none of them inside another."""
     whole = str(absolute(folder))
     if folder.startswith("~") or os.path.isabs(folder):
         return [whole]
@@ -268,7 +268,7 @@ def find_folders(store: Store, folder: str) -> list[str]:
 
 
 def _matches(folder: str, roots: Iterable[str], names: list[str], fits: Fits) -> Iterator[str]:
-    """Yield the folder and those of its parents, up to the root, whose last names fit."""
+    """Yield the folder and those of its parents whose last names match."""
     path = PurePath(folder)
     first = min(
         (len(PurePath(root).parts) for root in roots if PurePath(root) in (path, *path.parents)),

@@ -1,7 +1,7 @@
 """Jobs: one at a time holds the lease, and reports its progress.
 
-The lease is a file lock of the operating system, so it ends with its process.  The content of the
-file only serves the message to other processes.
+The lease is a file lock of the operating system, so it ends with its process.  The text in the file
+only describes the job to other processes.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ class Progress:
     Attributes
     ----------
     stage : str
-        What is done, in words.
+        The name of the stage.
     done, total : int
-        How much of how much; a total of 0 is unknown.  Skipped pictures are in neither.
+        Pictures done and in all; a total of 0 is unknown.  Skipped pictures are in neither.
     problems : int
         Files that could not be used so far.
     rate : float
-        How many per second lately, 0 when unknown.
+        Recent pictures per second, 0 when unknown.
     note : str
-        What else is going on while ``done`` waits.
+        Another stage that runs while ``done`` is unchanged.
 
     See Also
     --------
@@ -74,7 +74,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will take at the current rate, None when unknown."""
+        """The remaining time at the current rate, None when unknown."""
         return (self.total - self.done) / self.rate if self.rate > 0 and self.total else None
 
 
@@ -85,7 +85,7 @@ def _spell_time(seconds: float) -> str:
 
 
 class Pace:
-    """The rate of the last half minute."""
+    """The rate over the last half minute."""
 
     def __init__(self, seconds: float = 30.0) -> None:
         self._seconds = seconds
@@ -116,7 +116,7 @@ def lease(root: Path, job: str, name: str = FILE) -> Iterator[None]:
     ``name`` is the file that is locked; work that does not exclude jobs has one of its own.
     """
     with _open_lock(root, name) as file:
-        # ``running`` holds the lock for an instant too.
+        # ``running`` also takes the lock for a moment.
         deadline = time.monotonic() + _PATIENCE
         while not (held := try_lock(file)) and time.monotonic() < deadline:
             time.sleep(_PATIENCE / 20)

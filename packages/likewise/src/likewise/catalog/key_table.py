@@ -1,8 +1,8 @@
-"""Named keys: the table of their digests, and the key that the current request was made with.
+"""Named keys: the table of their digests, and the key of the current request.
 
 Only the digest of a key is stored.  A revoked key stays as a row, because lines of the log refer to
-it; its name may be used again.  The key of a request is a context variable, which follows the
-request into threads, so everything written on its behalf is signed.
+it; its name may be used again.  The key of a request is a context variable, which threads of the
+request inherit, so all its writes are signed.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class AccessKey:
     id : int
         Distinguishes it from a later key of the same name.
     name : str
-        Who has it, as the log says.
+        The name of its holder in the log.
     role : str
         ``look``, ``judge`` or ``manage``.
     made : str
         When it was made.
     maker : str
-        Who made it: another key, "the command line" or "the page".
+        What made it: another key, "the command line" or "the page".
     used : str or None
         When it was last used, to the hour; None: never.
     revoked : str or None

@@ -12,7 +12,7 @@ from likewise.catalog.store import Store
 from likewise_methods.validation import one_of
 
 # (the table with an index in this order, the order, a further condition): a page is read from the
-# index, and rows behind it are not read.
+# index, without reading later rows.
 _FIRST_FILE = "NOT EXISTS (SELECT 1 FROM files g WHERE g.image = o.image AND g.path < o.path)"
 _ORDERS = {
     "added": ("", "i.id {way}", ""),
@@ -91,8 +91,10 @@ BIG_MONTH = 100
 
 
 class MonthRow(NamedTuple):
-    """A month (YYYY-MM): its pictures, how many are dated by their file's name or by its time only,
-    and for a big month its days (day, pictures), newest first.
+    """A month (YYYY-MM) and its pictures.
+
+    It counts how many are dated only by their file name or by the time of the file; a big month
+    lists its days (day, pictures), newest first.
     """
 
     month: str
@@ -103,7 +105,7 @@ class MonthRow(NamedTuple):
 
 
 class TimelineEntry(NamedTuple):
-    """A picture, when it was taken, and where that comes from: exif, name or file."""
+    """A picture, when it was taken, and the source of that: exif, name or file."""
 
     image: int
     moment: str
@@ -111,7 +113,7 @@ class TimelineEntry(NamedTuple):
 
 
 class FolderRow(NamedTuple):
-    """A folder: its own pictures, and those with all subfolders; ``depth`` 0 was added."""
+    """A folder: its own pictures, and those with all subfolders; depth 0 is an added folder."""
 
     path: str
     name: str
@@ -129,9 +131,9 @@ class PlaceRow(NamedTuple):
 
 
 def _kept(store: Store, where: Mapping[str, Any], *, few: bool = False) -> tuple[str, list[Any]]:
-    """Return the conditions as one clause about m.image; empty where every picture passes.
+    """Return the conditions as one clause about m.image; empty where they exclude no picture.
 
-    ``few``: only some rows are looked at, so each is tested by itself.
+    ``few``: only some rows are read, so each is tested separately.
     """
     if not where:
         # Naming the few hidden pictures is faster than the many others.

@@ -1,9 +1,9 @@
 """Where the catalog of a folder is: a SQLite file in it, or a database it was moved to.
 
-A folder whose catalog was moved holds ``catalog.postgresql``: the address, without a password, and
-which catalog of that database is meant.  That file wins over any ``catalog.sqlite``, and a SQLite
-file that was left behind is marked as such (``MOVED``): after a crash an old catalog is never taken
-for the current one.  A plug-in of the address's scheme opens a moved catalog.
+A folder whose catalog was moved has a file ``catalog.postgresql``: the address, without a password,
+and the id of the catalog in that database.  That file takes precedence over any ``catalog.sqlite``,
+and a remaining SQLite file is marked as such (``MOVED``), so after a crash an old catalog is never
+used as the current one.  A plug-in of the address's scheme opens a moved catalog.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def is_collection(root: Path) -> bool:
 
 
 def read_pointer(root: Path) -> Pointer | None:
-    """Return where the catalog of a folder is; None: in the folder."""
+    """Return where the catalog of a folder is; None if it is in the folder."""
     try:
         held = json.loads((root / POINTER).read_bytes())
         return Pointer(str(held["address"]), str(held["collection"]), str(held["token"]))
@@ -81,7 +81,7 @@ def read_pointer(root: Path) -> Pointer | None:
 
 
 def pointer_left_in(path: Path) -> Pointer | None:
-    """Return the pointer in a SQLite file that a move left behind before it was killed."""
+    """Return the pointer in a SQLite file left by a move that was killed."""
     if not path.is_file():
         return None
     try:
@@ -97,7 +97,7 @@ def pointer_left_in(path: Path) -> Pointer | None:
 
 
 def write_pointer(root: Path, pointer: Pointer) -> None:
-    """Point a folder to its catalog; a file of SQLite left behind gets another name."""
+    """Point a folder to its catalog, and rename a remaining SQLite file."""
     text = json.dumps(asdict(pointer), indent=2).encode() + b"\n"
     write_whole(root / POINTER, text, private=True)
     if (root / FILE).exists():

@@ -1,8 +1,8 @@
-"""Tables of what people said and what was learned: log, profiles, subjects, weights, models.
+"""Tables of judgements and of what was learned: log, profiles, subjects, weights, models.
 
-A *subject* is a picture that the log refers to, known by its content, in the collection or not.
-Its *codes* are its vectors as they were ranked in a generation.  Replay reads only codes, so what
-was learned does not change when pictures are added or removed.
+A *subject* is a picture that the log refers to, identified by its content, in the collection or
+not. Its *codes* are its vectors as they were ranked in a generation.  Replay reads only codes, so
+adding or removing pictures does not change what was learned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from likewise.catalog.key_table import signature
 from likewise.catalog.store import Store, Transaction
 from likewise.catalog.sums import LINE, START, blob_sum, check_blob, check_line, line_digest
 
-# Tags belong to the collection: no profile learns from these lines.
+# Lines about tags: no profile learns from them.
 _NO_TAGS = "kind NOT IN ('accept', 'reject', 'withdraw')"
 
 
@@ -172,7 +172,7 @@ def checkpoints(store: Store, space: str, generation: int) -> dict[bytes, int]:
 
 
 def checkpoint(store: Store, space: str, generation: int, history: bytes) -> bytes | None:
-    """Return a stored state, None if it is damaged: the log has everything."""
+    """Return a stored state, None if it is damaged and has to be folded again."""
     rows = store.all(
         """SELECT state, sum, n_items FROM checkpoints
            WHERE space = ? AND generation = ? AND history = ?""",
@@ -203,7 +203,7 @@ def put_subject(c: Transaction, key: bytes, jpeg: bytes | None) -> int:
     """Return the id of the subject with this key; add it if it is new."""
     row = c.execute("SELECT id FROM subjects WHERE key = ?", (key,)).fetchone()
     if row is not None:
-        # It was in the collection, and is now a query from outside.
+        # The picture was in the collection before.
         if jpeg is not None:
             c.execute("UPDATE subjects SET jpeg = ? WHERE id = ? AND jpeg IS NULL", (jpeg, row[0]))
         return int(row[0])
@@ -220,7 +220,7 @@ def put_subject_text(c: Transaction, subject: int, text: str) -> None:
 def put_code(c: Transaction, subject: int, space: str, generation: int, vector: bytes) -> bool:
     """Store the code of a subject unless it has one; return whether it had none.
 
-    The first stays, because replay must read what was learned from.
+    The first code stays, because replay must read the code that was learned from.
     """
     made = c.execute(
         "INSERT OR IGNORE INTO codes VALUES (?, ?, ?, ?, ?)",

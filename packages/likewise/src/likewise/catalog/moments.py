@@ -1,6 +1,6 @@
-"""When each picture was taken: by its EXIF, else by its file's name, else by the file's time.
+"""When each picture was taken: by its EXIF, its file name, or the time of the file.
 
-A moment is local time without an offset, as the camera's clock showed it.  The table is updated in
+A moment is local time without an offset, as on the clock of the camera.  The table is updated in
 the transaction that changes files or dates (``word_index.py``).
 """
 
@@ -26,7 +26,7 @@ _NEVER = "1970-01-01T00:00:00"
 _DATE = re.compile(
     r"(?<!\d)((?:19[89]|20\d)\d)([-_. ]?)(0[1-9]|1[0-2])\2(0[1-9]|[12]\d|3[01])"
     r"(?:(?!\d)|(?=\d{6}(?!\d)))"
-    # Milliseconds may follow, and no other digit.
+    # Only milliseconds may follow, no other digit.
     r"(?:(?:[-_. T]|\sat\s)*([01]\d|2[0-3])([-_.:h]?)([0-5]\d)\6([0-5]\d)(?:\d{3})?(?!\d))?"
 )
 
@@ -45,7 +45,7 @@ def moment_of_name(name: str) -> str | None:
         try:
             return datetime.fromisoformat(text).isoformat()
         except ValueError:
-            continue  # the 31st of June is a number, not a day
+            continue  # no valid date, such as the 31st of June
     return None
 
 
@@ -112,7 +112,7 @@ def refresh_moments(c: Transaction, images: Sequence[int]) -> None:
         )
     }
     for image in images:
-        # Without a file it is about to leave, or it was never taken in whole: it has no time.
+        # A picture without a file is being removed or was never completely added: no time.
         now = moment_of(dates[image], files.get(image, ())) if image in dates else None
         if now == known.get(image):
             continue

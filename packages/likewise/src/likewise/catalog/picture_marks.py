@@ -30,7 +30,7 @@ class AlbumRow(NamedTuple):
 
 
 def marks_of(store: Store, ids: Iterable[int]) -> dict[int, Marks]:
-    """Return the marks of pictures by id; pictures without marks are left out."""
+    """Return the marks of pictures by id, without unmarked pictures."""
     sql = """SELECT i.id, m.stars, m.favourite, m.hidden FROM images i
              JOIN picture_marks m ON m.hash = i.hash WHERE i.id IN ({})"""
     return {row[0]: Marks(row[1], bool(row[2]), bool(row[3])) for row in store.each(sql, ids)}
@@ -57,7 +57,7 @@ def albums(store: Store) -> list[AlbumRow]:
 
 
 def albums_of(store: Store, ids: Iterable[int]) -> dict[int, list[str]]:
-    """Return the albums that pictures are in; pictures in none are left out."""
+    """Return the albums of pictures by id, without pictures in no album."""
     found: dict[int, list[str]] = {}
     sql = """SELECT i.id, a.name FROM albums a JOIN album_pictures p ON p.album = a.id
              JOIN images i ON i.hash = p.hash WHERE i.id IN ({}) ORDER BY 2"""
@@ -78,7 +78,7 @@ def album_members(store: Store, name: str, ids: Iterable[int]) -> set[int]:
 
 
 def shot_of(store: Store, id_: int) -> Shot | None:
-    """Return how and where a picture was taken, as far as its file says."""
+    """Return how and where a picture was taken, according to its file."""
     rows = store.all(
         "SELECT lens, exposure, aperture, iso, focal, latitude, longitude FROM shots "
         "WHERE image = ?",
@@ -88,7 +88,7 @@ def shot_of(store: Store, id_: int) -> Shot | None:
 
 
 def unread_shots(store: Store) -> list[int]:
-    """Return the pictures whose EXIF was last read by a version that stored less of it."""
+    """Return the pictures whose EXIF was last read by a version that stored fewer fields."""
     return store.column("SELECT image FROM unread_shots ORDER BY 1")
 
 
@@ -162,7 +162,7 @@ def take_from_album(c: Transaction, name: str, images: Iterable[int]) -> None:
     )
 
 
-# -- bulk actions, and the way back ----------------------------------------------------------
+# -- bulk actions and undo -------------------------------------------------------------------
 
 
 def put_action_marks(c: Transaction, action: int, before: Mapping[int, Marks]) -> None:
@@ -176,8 +176,9 @@ def put_action_marks(c: Transaction, action: int, before: Mapping[int, Marks]) -
 def undo_marks(
     c: Transaction, store: Store, action: int, change: Mapping[str, Any]
 ) -> tuple[int, int]:
-    """Restore the marks an action set, unless they were changed since; return how many were
-    restored and how many were not.  ``change`` is what the action set; other marks stay.
+    """Restore marks that an action set; return how many were restored and how many not.
+
+    ``change`` is what the action set.  Marks that were changed since stay.
     """
     rows = store.all(
         """SELECT a.hash, a.stars, a.favourite, a.hidden, coalesce(m.stars, 0),
@@ -196,7 +197,7 @@ def undo_marks(
 
 
 def put_action_album(c: Transaction, action: int, images: Iterable[int]) -> None:
-    """Store the pictures that an action put into an album or took out of it."""
+    """Store the pictures that an action added to or removed from an album."""
     c.executemany(
         "INSERT INTO action_album_pictures SELECT ?, hash FROM images WHERE id = ?",
         [(action, image) for image in images],
@@ -206,9 +207,10 @@ def put_action_album(c: Transaction, action: int, images: Iterable[int]) -> None
 def undo_album(
     c: Transaction, action: int, name: str, *, came: bool, made: bool, gone: bool
 ) -> tuple[int, int]:
-    """Take the pictures that ``came`` out of an album, or put the others back; return how many, and
-    how many were out or in already.  An album that the action ``made`` is deleted when empty; a
-    deleted one (``gone``) is made again.
+    """Undo an action on an album; return how many pictures it restored and how many needed nothing.
+
+    Pictures that ``came`` are removed, else added again.  An album that the action ``made`` is
+    deleted when empty; a deleted one (``gone``) is made again.
     """
     if gone:
         put_album(c, name)

@@ -49,7 +49,7 @@ class Pictures:
             raise InvalidInput(f"{name} is {pictures!r}; a list of pictures expected")
         given = list(pictures)
         if given and all(type(picture) is int for picture in given):
-            # Pictures that were shown can be thousands: one look at the catalog for all.
+            # Thousands of pictures may be listed, so they share one query.
             ids = list(dict.fromkeys(picture for picture in given if isinstance(picture, int)))
             here = self._store.present(ids)
             if len(here) == len(ids):
@@ -107,7 +107,7 @@ class Pictures:
         for path in self._store.files_of(picture):
             row = self._store.file(path)
             if row is None:
-                continue  # removed in this very moment
+                continue  # the picture was removed just now
             try:
                 now = os.stat(path)
                 if (now.st_size, now.st_mtime_ns) == (row.size, row.mtime_ns) or (
@@ -136,10 +136,10 @@ class Pictures:
         return self._store.roots()
 
     def secret(self) -> bytes:
-        """Return the random key that names of pictures on a server are made with.
+        """Return the random key from which a server derives names of pictures.
 
         A new collection has one.  An earlier one gets it when it is first served; where it is
-        read-only, the key lasts as long as the process.
+        read-only, the key is kept in memory.
         """
         found = self._store.setting(SECRET)
         if found is None and self._store.read_only:
@@ -152,5 +152,5 @@ class Pictures:
 
 
 def new_secret() -> str:
-    """Make a key for the names of pictures, as the catalog keeps it."""
+    """Make a random key for names of pictures."""
     return secrets.token_hex(16)

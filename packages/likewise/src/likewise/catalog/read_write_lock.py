@@ -1,4 +1,4 @@
-"""A lock many may read under at once; a writer waits until nobody reads, and is alone then."""
+"""A lock that many readers share and a writer holds alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 class ReadWriteLock:
     """A lock for readers and writers.
 
-    Writers do not starve where readers come through another lock that the writer holds, as in
-    :class:`~likewise.search.views.Views`.
+    It has no queue: a writer can starve unless readers also take another lock that the writer
+    holds, as in :class:`~likewise.search.views.Views`.
     """
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
-"""The tables of the catalog: the migrations that make them, what they make, and a check of it.
+"""The tables of the catalog: migrations, the schema they make, and a check of it.
 
 A released migration is never changed, so that every catalog ends up with the same schema.  A
-catalog may come from anyone, and its triggers and views are programs: a catalog with others than
-those made here is refused.
+catalog may be untrusted, and triggers and views are code: a catalog with others than those made
+here is refused.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ MIGRATIONS: tuple[str, ...] = (
         number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
     );
     """,
-    # What people said, and what replay needs.  The log only grows; every other table here can be
-    # made again from it, from the pictures and from the codes.
+    # The log of judgements, and what replay needs.  The log is append-only; every other table here
+    # can be made again from it, from the pictures and from the codes.
     """
     CREATE TABLE profiles (
         name TEXT PRIMARY KEY, base TEXT NOT NULL, made TEXT NOT NULL,
@@ -127,8 +127,7 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (segment, profile)
     ) WITHOUT ROWID;
     """,
-    # Learned metrics and maps by name.  Their files are named here as segments are above; what they
-    # hold can be learned again from the log.
+    # Learned metrics and maps by name, with their files.  They can be learned again from the log.
     """
     CREATE TABLE models (
         name TEXT PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('metric', 'map')),
@@ -137,10 +136,11 @@ MIGRATIONS: tuple[str, ...] = (
         files TEXT NOT NULL, options TEXT NOT NULL, figures TEXT NOT NULL
     ) WITHOUT ROWID;
     """,
-    # Tags: who says them, what people said, and which stand.  ``tags`` holds those that stand, each
-    # with its best source; ``tag_words`` is the fold of the log's lines about tags, by content, so
-    # that a picture that comes back finds what was said.  ``tag_changes`` numbers every change of
-    # tags that count as evidence: readers ask for what is behind the number they know.
+    # Tags: their sources, statements of people, and the tags in effect.  ``tags`` holds the tags in
+    # effect, each with its best source.  ``tag_words`` is the fold of the log's lines about tags,
+    # by content, so that a restored picture has its statements again.  ``tag_changes`` numbers
+    # every change of tags that count as evidence; readers query the changes after the last number
+    # they read.
     """
     CREATE TABLE tag_sources (
         image INTEGER NOT NULL REFERENCES images ON DELETE CASCADE,
@@ -179,8 +179,8 @@ MIGRATIONS: tuple[str, ...] = (
     WHEN (old.source = 'suggested') <> (new.source = 'suggested')
     BEGIN INSERT OR REPLACE INTO tag_changes (image) VALUES (new.image); END;
     """,
-    # Back-fills that are not over.  They were settings "filling SPACE" that held true, a sentence
-    # or a list of pictures; which of the three it was is a state with a name now.
+    # Unfinished back-fills.  They were settings "filling SPACE" with three kinds of values, which
+    # are named states now.
     """
     CREATE TABLE backfills (
         space TEXT PRIMARY KEY REFERENCES spaces ON DELETE CASCADE,
@@ -203,10 +203,10 @@ MIGRATIONS: tuple[str, ...] = (
         WHERE b.state = 'unreached';
     DELETE FROM settings WHERE key LIKE 'filling %';
     """,
-    # What people wrote, for typed searches: a document a picture, of its tags, of the names of its
-    # folders and files, and of its camera.  Triggers mark documents that are out of date, and the
-    # transaction that did it writes them anew before it ends (``word_index.py``).  A camera and
-    # the text of a typed query have tables of their own: few pictures and subjects have one.
+    # The index for typed searches: one document a picture, of its tags, the names of its folders
+    # and files, and its camera.  Triggers mark outdated documents, and the same transaction
+    # rewrites them before it ends (``word_index.py``).  Cameras and texts of typed queries have
+    # separate tables, because few pictures and subjects have one.
     """
     CREATE TABLE cameras (
         image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE, camera TEXT NOT NULL
@@ -236,8 +236,8 @@ MIGRATIONS: tuple[str, ...] = (
              OR folder >= old.path || '/' AND folder < old.path || '0')
         AND image NOT IN (SELECT image FROM written_stale); END;
     """,
-    # Checksums (``sums.py``, which fills them in) and gaps: pictures that a space could not
-    # describe and that are not tried again.  Older catalogs did not note them: the next add looks.
+    # Checksums (filled in by ``sums.py``) and gaps: pictures that a space could not describe and
+    # that are not tried again.  Older catalogs have no gaps; the next add finds them.
     """
     CREATE TABLE sums (
         name TEXT PRIMARY KEY, digest BLOB NOT NULL, n_rows INTEGER NOT NULL
@@ -258,10 +258,10 @@ MIGRATIONS: tuple[str, ...] = (
         AND space IN (SELECT name FROM spaces WHERE generation > 0);
     INSERT OR IGNORE INTO backfills SELECT name, 'waiting' FROM spaces WHERE generation > 0;
     """,
-    # Bulk actions, and what undoing each needs.  What people say of tags is in the log already, and
-    # an action only names its lines.  Suggestions, sidecars and removed pictures are in no log: the
-    # rest is theirs.  ``removed_images`` is also what keeps a removed picture out: by content, so
-    # that a moved or touched file does not bring it back.
+    # Bulk actions, and what undoing each needs.  Statements about tags are in the log, and an
+    # action only names its lines; the other tables hold suggestions, sidecars and removed pictures.
+    # ``removed_images`` also prevents that a removed picture is added again: by content, so a moved
+    # or touched file stays removed.
     """
     CREATE TABLE actions (
         id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, made TEXT NOT NULL,
@@ -287,11 +287,11 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (hash, space)
     ) WITHOUT ROWID;
     """,
-    # A library: when each picture was taken and what says so (``moments.py``, written anew with the
-    # documents above), how and where (EXIF), and what a person thinks of it.  The last is kept by
-    # content, as tags are: a picture that leaves and comes back finds its stars and albums.  Bulk
-    # actions keep the marks there were before, and which pictures came into an album or left it.
-    # Pictures that were there before get their EXIF from the next add (``unread_shots``).
+    # The library: when each picture was taken and the source of that (``moments.py``, updated with
+    # the documents above), how and where (EXIF), and its marks.  Marks are stored by content, as
+    # tags are, so a picture that is removed and added again keeps its stars and albums.  Bulk
+    # actions store earlier marks, and which pictures were added to or removed from an album.
+    # Existing pictures get their EXIF from the next add (``unread_shots``).
     """
     CREATE TABLE moments (
         image INTEGER PRIMARY KEY REFERENCES images ON DELETE CASCADE,
@@ -334,8 +334,8 @@ MIGRATIONS: tuple[str, ...] = (
     INSERT INTO written_stale SELECT id FROM images
         WHERE id NOT IN (SELECT image FROM written_stale);
     """,
-    # Named keys: who may do what.  Of a key only a digest is kept.  One that was revoked stays, so
-    # that what was said with it can be told and taken back; its name may be used again.
+    # Named keys with their roles; only the digest of a key is stored.  A revoked key stays, so that
+    # its lines of the log can be listed and withdrawn; its name may be used again.
     """
     CREATE TABLE keys (
         id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
@@ -344,14 +344,14 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE UNIQUE INDEX keys_by_name ON keys (name) WHERE revoked IS NULL;
     """,
-    # Pictures that engines elsewhere do not know as they are now (``engine_sync.py``).
+    # Pictures that changed since they were sent to an engine (``engine_sync.py``).
     """
     CREATE TABLE unshipped (
         number INTEGER PRIMARY KEY AUTOINCREMENT, image INTEGER NOT NULL UNIQUE
     );
     """,
-    # What describers found in pictures: texts with a score and, where known, a place.  The words of
-    # the texts have a table of their own, so that the index of words stays as it is.
+    # Facts of describers: texts with a score and, where known, a place.  Their words have a
+    # separate table, so that the index of words is unchanged.
     """
     CREATE TABLE describers (name TEXT PRIMARY KEY) WITHOUT ROWID;
     CREATE TABLE described_images (
@@ -388,8 +388,9 @@ SUMS = "sums"
 
 @dataclass(frozen=True)
 class Table:
-    """A table.  ``numbered`` is its automatic number; ``key`` identifies a row: the unique columns
-    of a numbered table, else the primary key.
+    """A table: ``numbered`` is its automatic number, ``key`` identifies a row.
+
+    ``key`` is the unique columns of a numbered table, else the primary key.
     """
 
     name: str
@@ -411,7 +412,7 @@ class Schema:
 
 
 def tables() -> tuple[Table, ...]:
-    """Return every table with data of its own: neither indexes nor sums."""
+    """Return every table with data, without indexes and sums."""
     return schema(MIGRATIONS).tables
 
 
@@ -495,6 +496,6 @@ def digest_of_schema(found: Mapping[tuple[str, str], str]) -> str:
 def expected_schema(migrations: tuple[str, ...]) -> dict[tuple[str, str], str]:
     """Return what the migrations make; this is slow, so the digest is compared first."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as c:
-        # One transaction: a schema that changes statement by statement is read again each time.
+        # One transaction, because SQLite would read the schema again after each statement.
         c.executescript("BEGIN;" + "".join(f"{one};" for one in migrations) + "COMMIT;")
         return read_schema(c)

@@ -66,7 +66,7 @@ class DenseRows(NamedTuple):
 
 
 class SegmentOnDisk:
-    """A segment whose rows stay on disk and are read in parts; its digest is checked."""
+    """A segment whose rows are read in parts from disk; its digest is checked."""
 
     def __init__(
         self, ids: NDArray[np.int64], between: Callable[[int, int], Any], mapped: mmap.mmap
@@ -127,7 +127,7 @@ def unpack_dense(blobs: Sequence[bytes], width: int) -> NDArray[np.float32]:
 def write_sparse(root: Path, name: str, raw: SparseRows, weighted: Any) -> int:
     """Write a sparse segment and return its size; ``weighted`` are the rows for the index.
 
-    The folder appears under its name complete or not at all.
+    The folder appears under its name only when it is complete.
     """
     target = root / name
     part = target.with_name(f"{target.name}.part")
@@ -263,7 +263,7 @@ def sweep(root: Path, named: set[str]) -> list[str]:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
-        # Renamed first, so that no copy finds half of the folder.
+        # Rename it first, so that no backup copies half of the folder.
         away = path.with_name(f"gone-{secrets.token_hex(4)}")
         os.replace(path, away)
         shutil.rmtree(away)
@@ -272,7 +272,7 @@ def _remove(path: Path) -> None:
 
 
 class _Format:
-    """What both formats do alike."""
+    """What both formats have in common."""
 
     unpack: Callable[[Sequence[bytes], int], Any]
 
@@ -486,7 +486,7 @@ class DenseFormat(_Format):
         return read_dense(root, name).ids, []
 
     def query_row(self, raw: Any, idf: BagOfWords | None) -> Any:
-        # The view brings it to unit length where that is how it compares.
+        # The view normalises the row if its metric needs that.
         return raw[0]
 
     def weighted_row(self, space: SpaceRow, row: Any) -> Any:
@@ -531,7 +531,7 @@ def _refuse_complex(given: Any, name: str) -> None:
 
 
 def _check_range(largest: Any, name: str) -> None:
-    """Refuse rows so large or small that their products are lost."""
+    """Refuse rows so large or small that their products overflow or vanish."""
     sizes = np.abs(np.asarray(largest, np.float64))
     odd = sizes[(sizes > 0) & ((sizes < _SMALLEST) | (sizes > _LARGEST))]
     if len(odd):

@@ -35,7 +35,7 @@ def is_writable(path: Path) -> bool:
 
 
 def connect(path: Path, patience: float, *, read_only: bool) -> tuple[sqlite3.Connection, bool]:
-    """Open a connection; return it, and whether it takes the file for immutable."""
+    """Open a connection; return it, and whether it is opened as immutable."""
     if not read_only:
         return _prepare(_open(str(path), patience, uri=False)), False
     uri = path.absolute().as_uri()
@@ -66,7 +66,7 @@ def _open(name: str, patience: float, *, uri: bool) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.row_factory = sqlite3.Row
-    # A catalog may come from anyone: code in it must not run.
+    # A catalog may be untrusted: code in it must not run.
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -128,7 +128,7 @@ class SQLiteCatalog:
     @classmethod
     def create(cls, path: Path, settings: Mapping[str, Any]) -> SQLiteCatalog:
         """Make a new, empty catalog."""
-        # Private: it has names of pictures and small copies.  The journal gets the same rights.
+        # Private, because it has names of pictures.  The journal gets the same rights.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         catalog = cls(path)
         try:
@@ -214,7 +214,7 @@ class SQLiteCatalog:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == MOVED:
             raise CollectionError(
-                f"{self.path} is what was left behind when the catalog moved to PostgreSQL; open "
+                f"{self.path} is an old copy: the catalog was moved to PostgreSQL; open "
                 "the collection's folder"
             )
         if version > len(MIGRATIONS):

@@ -170,7 +170,7 @@ class Store:
         return self.catalog.one(sql, parameters)
 
     def each(self, sql: str, values: Iterable[Any], *before: Any) -> Iterator[Any]:
-        """Yield the rows for any number of values, which stand for ``{}`` in the query.
+        """Yield the rows for any number of values, which replace ``{}`` in the query.
 
         Parameters in front of them come ``before``.
         """
@@ -220,7 +220,7 @@ class Store:
         return {row[0]: row[1] or "" for row in self.each(sql, ids)}
 
     def present(self, ids: Iterable[int]) -> set[int]:
-        """Return those of the ids that are pictures of the collection."""
+        """Return those of the ids that are in the collection."""
         return {row[0] for row in self.each("SELECT id FROM images WHERE id IN ({})", ids)}
 
     def ids(self) -> set[int]:
@@ -232,7 +232,8 @@ class Store:
         last = 0
         while True:
             rows = self.all(
-                # Not by GROUP BY: for every thousand SQLite would sort all that are left.
+                # Without GROUP BY, for which SQLite would sort all remaining rows for every
+                # thousand.
                 """SELECT i.*, (SELECT min(path) FROM files WHERE image = i.id) AS path,
                        m.moment, m.source
                    FROM images i LEFT JOIN moments m ON m.image = i.id
@@ -322,7 +323,7 @@ class Store:
         return set(self.column("SELECT path FROM files WHERE problem LIKE ?", (f"{TRANSIENT}%",)))
 
     def removed_files(self) -> set[str]:
-        """Return the paths of pictures that a person removed."""
+        """Return the paths of pictures that were removed on request."""
         return set(self.column("SELECT path FROM files WHERE problem = ?", (REMOVED,)))
 
     def roots(self) -> list[str]:
@@ -338,7 +339,7 @@ class Store:
         return set(self.column(f"SELECT i.id FROM images i WHERE {kept}", parameters))
 
     def passing(self, where: Mapping[str, Any] | None, images: Sequence[int]) -> set[int]:
-        """Ids of those pictures that satisfy a ``where``, without looking at all others."""
+        """Return those of the pictures that satisfy a ``where``, without reading all others."""
         clauses, parameters = self.conditions(where or {})
         found: set[int] = set()
         for start in range(0, len(images), 500):
@@ -349,7 +350,7 @@ class Store:
         return found
 
     def allowed(self, where: Mapping[str, Any] | None) -> Container[int] | None:
-        """Return the pictures that an answer may show, None for all; hidden ones are left out."""
+        """Return the pictures that a result may contain, None for all; hidden ones are left out."""
         if where:
             return self.matching(where)
         hidden = self.hidden()
@@ -489,7 +490,7 @@ def _file(row: Row) -> FileRow:
 
 
 def loose_ends(store: Store) -> list[str]:
-    """Rows that contradict each other; empty when all is well."""
+    """Return rows that contradict each other; empty when all is well."""
     questions = {
         "picture {} has no file": """SELECT id FROM images WHERE id NOT IN
             (SELECT image FROM files WHERE image IS NOT NULL)""",

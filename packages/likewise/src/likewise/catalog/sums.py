@@ -88,8 +88,7 @@ def check_line(row: Row) -> Row:
     )  # fmt: skip
     if due != row["digest"]:
         raise DamagedCollection(
-            f"line {row['number']} of the log is not what was said; run verify, and restore a "
-            "backup"
+            f"line {row['number']} of the log is damaged; run verify, and restore a backup"
         )
     return row
 
@@ -99,7 +98,7 @@ def check_line(row: Row) -> Row:
 
 def row_digest(values: Sequence[Any]) -> int:
     """Return a number that identifies the values of a row."""
-    # Done for every row that is ever written: no call more than needed. SQLite gives plain bytes.
+    # Called for every written row, so it makes no unnecessary call.  SQLite returns plain bytes.
     blobs = [value for value in values if value.__class__ is bytes]
     plain = [(len(v),) if v.__class__ is bytes else v for v in values] if blobs else [*values]
     digest = hashlib.blake2b(repr(plain).encode(errors="surrogatepass"), digest_size=_WIDTH)
@@ -120,7 +119,7 @@ class Ledger:
         connection.create_function(KEEP_SUMS, 0, self._keep)
         connection.create_function(RESTORE_SUMS, 0, self._restore)
         connection.execute("PRAGMA temp_store = MEMORY")
-        # So that a row that INSERT OR REPLACE takes away is followed too.
+        # So that rows deleted by INSERT OR REPLACE are counted too.
         connection.execute("PRAGMA recursive_triggers = ON")
         connection.execute("BEGIN")
         try:

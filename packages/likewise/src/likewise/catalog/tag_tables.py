@@ -1,7 +1,7 @@
 """The tables of tags: their names, who gave them, and the lines of the log about them.
 
-A picture has a tag if some source gives it and no person refused it.  A person counts more than any
-file, and the latest statement more than earlier ones.  ``tags`` holds the result, one row per
+A picture has a tag if some source gives it and no person refused it.  A person takes precedence
+over files, and the latest statement over earlier ones.  ``tags`` holds the result, one row per
 picture and tag with the best source; :func:`settle` updates it after every change.
 """
 
@@ -81,7 +81,7 @@ def fold_case(text: str) -> str:
 
 
 def near(tag: str, every: Iterable[str]) -> list[str]:
-    """Return up to three tags that are spelled nearly like this one."""
+    """Return up to three tags with a similar spelling."""
     plain = {name.casefold(): name for name in every}
     close = difflib.get_close_matches(tag.casefold(), plain, n=3, cutoff=0.7)
     return [plain[name] for name in close]
@@ -284,7 +284,7 @@ def put_sources(c: Transaction, source: str, said: Iterable[Pair]) -> None:
 def changes_of_source(
     c: Transaction, source: str, said: Mapping[int, Iterable[str]]
 ) -> tuple[list[Pair], list[Pair]]:
-    """Return (what goes, what comes) if these were all tags of one source for these pictures."""
+    """Return the (removed, added) tags if these replaced all of one source for these pictures."""
     gone, come = list[Pair](), list[Pair]()
     for image, tags in said.items():
         rows = c.execute(
@@ -362,7 +362,7 @@ def restore_tags(c: Transaction, image: int, digest: bytes) -> None:
 
 
 def settle(c: Transaction, pairs: Iterable[Pair]) -> None:
-    """Bring ``tags`` in line with the sources and statements about these pictures and tags."""
+    """Update ``tags`` from the sources and statements about these pictures and tags."""
     for image, tag in pairs:
         no = c.execute(
             """SELECT 1 FROM tag_words w JOIN images i ON i.hash = w.hash
@@ -407,7 +407,7 @@ class TagLine(NamedTuple):
     who: str | None = None
 
 
-# All kinds are written out, so that SQLite uses its index of these lines.
+# List all kinds, so that SQLite uses the index of these lines.
 _LINES = f"""SELECT {LINE} FROM log
     WHERE kind IN ('accept', 'reject', 'withdraw')"""
 _WITHDRAWALS = """SELECT CAST(json_extract(body, '$.line') AS INTEGER) FROM log
@@ -429,7 +429,7 @@ def withdrawn_lines(store: Store) -> set[int]:
 
 
 def standing_line(store: Store, number: int | None) -> TagLine | None:
-    """Return the newest line that is not withdrawn, or the one named, if it is not."""
+    """Return the newest line in effect, or the named line if it is in effect."""
     named = "" if number is None else " AND number = ?"
     rows = store.all(
         f"{_STANDING}{named} ORDER BY number DESC LIMIT 1", () if number is None else (number,)
@@ -438,7 +438,7 @@ def standing_line(store: Store, number: int | None) -> TagLine | None:
 
 
 def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
-    """Return the line that a withdrawal is about, unless it was withdrawn itself."""
+    """Return the line that a withdrawal is about, unless the withdrawal was withdrawn."""
     rows = store.all(
         f"""{_LINES} AND kind <> 'withdraw' AND number = (SELECT CAST(json_extract(body, '$.line')
             AS INTEGER) FROM log WHERE number = ? AND kind = 'withdraw')
@@ -449,13 +449,13 @@ def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
 
 
 def standing_of(store: Store, numbers: set[int]) -> list[TagLine]:
-    """Return those of some lines that are about tags and not withdrawn, oldest first."""
+    """Return those of some lines that are about tags and in effect, oldest first."""
     rows = store.all(f"{_STANDING} ORDER BY number")
     return [_line(row) for row in rows if row["number"] in numbers]
 
 
 def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
-    """Yield older lines that are not withdrawn, newest first."""
+    """Yield older lines in effect, newest first."""
     # Most lines are about one picture: the database skips those that do not name it.
     named, wanted = "", list[Any]()
     if len(line.pictures) == 1:

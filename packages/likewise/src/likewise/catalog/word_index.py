@@ -1,9 +1,9 @@
-"""The index of words: one document a picture, of its tags, folder names, file names and camera.
+"""The full-text index: one document a picture, of its tags, folder names, file names and camera.
 
 Triggers mark the pictures whose tags, files, camera or metadata a transaction changes
-(``written_stale``); :func:`refresh_written` rewrites their documents inside the same transaction.
-A name is indexed whole and in pieces: people write ``beachHouse2`` or ``IMG_0412`` and search for
-``house`` or ``412``.
+(``written_stale``); :func:`refresh_written` rewrites their documents inside the same transaction. A
+name is indexed whole and in pieces, so that ``house`` or ``412`` finds ``beachHouse2`` or
+``IMG_0412``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ZEROS = re.compile(r"^0+(?=\d)")
 _ASCII_PIECES = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-@lru_cache(maxsize=1024)  # the folders of a picture are those of the one before
+@lru_cache(maxsize=1024)  # consecutive pictures share folders
 def spread(name: str) -> str:
     """Return a name with its pieces, as the index stores it.
 
@@ -124,7 +124,7 @@ _SEPARATORS = re.compile(r"[/\\]")
 
 
 class Written(NamedTuple):
-    """What is written about a picture: names as they stand, by field."""
+    """The text of a picture for the index: unchanged names, by field."""
 
     tags: tuple[str, ...] = ()
     suggested: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ def refresh_written(c: Transaction, put_documents: PutDocuments) -> None:
 
 
 def read_written(c: Transaction, images: Sequence[int]) -> dict[int, Written]:
-    """What is written about some pictures (at most 500), as the tables have it; by id."""
+    """Return the text of some pictures (at most 500) from the tables, by id."""
     marks = ", ".join("?" * len(images))
     found: dict[int, dict[str, dict[str, None]]] = {
         row[0]: {field: {} for field in FIELDS}
@@ -202,9 +202,9 @@ def _camera_of(metadata: str) -> str | None:
 
 
 def names_of_path(path: str, roots: Iterable[str]) -> tuple[list[str], str]:
-    """Return the names of a file's folders, from the added one down, and its own name.
+    """Return the names of a file's folders, starting with the added one, and its own name.
 
-    ``roots`` come shortest first: of nested ones the outermost counts.
+    ``roots`` are sorted by length, so that the outermost of nested folders counts.
     """
     parts = [part for part in _SEPARATORS.split(path) if part]
     folders, name = parts[:-1], parts[-1] if parts else ""
@@ -224,9 +224,9 @@ Ids = NDArray[np.int64]
 
 
 def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: bool) -> Ids:
-    """Ids of the pictures that have one of the words in a field, ascending.
+    """Return the pictures that have one of the words in a field, ascending.
 
-    With ``beginnings`` words that begin with the first one count too.
+    With ``beginnings``, words that begin with the first one count too.
     """
     assert field in SEARCHED
     if field == "facts":
@@ -236,7 +236,7 @@ def find_word(store: Store, field: str, words: Sequence[str], *, beginnings: boo
 
 
 def find_dates(store: Store, spans: Iterable[tuple[str, str]]) -> Ids:
-    """Return the pictures taken in one of some spans [from, to), ascending; ISO dates."""
+    """Return the pictures taken in one of some ranges [from, to), ascending; ISO dates."""
     found: set[int] = set()
     for first, end in spans:
         rows = store.all("SELECT image FROM moments WHERE moment >= ? AND moment < ?", (first, end))
@@ -266,7 +266,7 @@ def tag_names(store: Store, most: int) -> list[str]:
 
 
 def written_about(store: Store, images: Iterable[int]) -> dict[int, Written]:
-    """What is written about pictures, by id."""
+    """Return the indexed text of pictures, by id."""
     found: dict[int, Written] = {}
     for part in parts(list(images)):
         with store.translate_errors():
@@ -298,13 +298,13 @@ def loose_words(store: Store) -> list[str]:
 
 
 def vectors_of_texts(store: Store, model: str, texts: Iterable[str]) -> dict[str, bytes]:
-    """Return the kept vectors that a model made of texts."""
+    """Return the cached vectors that a model made of texts."""
     keys = {_vector_key(model, text): text for text in texts}
     return {keys[key]: one for key, one in cache_of(store.root).get_many(keys).items()}
 
 
 def keep_text_vectors(store: Store, model: str, vectors: Mapping[str, bytes]) -> None:
-    """Keep vectors that a model made of texts, outside the catalog: a search must not change it."""
+    """Cache vectors of texts outside the catalog, because a search must not change it."""
     for text, one in vectors.items():
         cache_of(store.root).put(_vector_key(model, text), one)
 
