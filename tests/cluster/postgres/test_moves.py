@@ -209,7 +209,7 @@ def test_what_is_left_behind_is_never_the_truth(server: Server, root: Path) -> N
     with Collection.open(root) as col:
         col.tag(1, "there")
         assert isinstance(store_of(col).catalog, PostgresCatalog)
-    with pytest.raises(CollectionError, match="left behind"):
+    with pytest.raises(CollectionError, match="an old copy"):
         SQLiteCatalog.open(left)
 
 

@@ -1,4 +1,4 @@
-"""Collection: a directory on disk tied to everything below it."""
+"""The collection: a directory on disk, and everything it offers."""
 
 from typing import TYPE_CHECKING
 

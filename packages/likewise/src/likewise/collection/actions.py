@@ -1,7 +1,7 @@
 """Bulk actions: the list of changes to many pictures at once, and how to undo them.
 
-An action is stored in the transaction that does it.  Undoing restores exactly what it changed;
-what was changed again since is left alone and counted.
+An action is stored in the same transaction as its change.  Undoing restores exactly what it
+changed; what was changed again since stays and is counted.
 """
 
 from __future__ import annotations
@@ -53,9 +53,10 @@ class Undone(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """Removed pictures, as an action; ``problems`` are files that could not be moved.
+    """Removed pictures, as an action.
 
-    ``moved`` counts the files moved into the collection's folder ``removed``.
+    ``moved`` counts the files moved into the collection's folder ``removed``; ``problems`` are
+    files that could not be moved.
     """
 
     action: int
@@ -174,7 +175,7 @@ class Actions:
             moves = {path: place for one in removed for path, place in one.moved.items()}
             problems = removed_files.move_back(store.root, moves)
             changed = {path for one in removed for path in one.files if _is_other(path, one)}
-            # A file that was moved away and is not back cannot be shown.
+            # Skip pictures whose files could not be moved back.
             changed |= {path for path in moves if not os.path.lexists(path)}
             changed |= {path for path, _ in problems}
             spaces = open_spaces(store).values()
@@ -210,7 +211,7 @@ class Actions:
         from likewise.tags import tag_log
 
         states, body = self._states(), row.body
-        # First the lock of the states, then the catalog's: everywhere in this order.
+        # Lock order: the states first, then the catalog.
         with states.lock, self._store.write(durable=True) as c:
             for profile, number in body["profiles"].items():
                 append_line(c, self._store, profile, UNDO, {"judgement": number})
@@ -245,8 +246,8 @@ class Actions:
                 action = action_tables.put_action(c, store, action_tables.REMOVE, n_pictures, body)
                 moves = removed_files.places_for(digests, action)
                 action_tables.remove_remembered(c, action, images, vectors, moves)
-            # After the catalog knows of it: what a crash leaves in its folder is only out of the
-            # collection, and undoing finds each file wherever it is.
+            # Move files after the commit: after a crash the pictures are removed, and undo finds
+            # each file in either place.
             problems = removed_files.move_away(store.root, moves, digests)
         return Removed(action, n_pictures, len(moves) - len(problems), tuple(problems))
 
@@ -274,7 +275,7 @@ def _is_other(path: str, one: action_tables.RemovedImage) -> bool:
             return False
         return digest_of_file(path) != one.hash
     except OSError:
-        return False  # a disk that is not plugged in: sync has rules for that
+        return False  # an unplugged disk, which sync handles
 
 
 def _vectors_of(store: Store, images: Iterable[int]) -> action_tables.Vectors:

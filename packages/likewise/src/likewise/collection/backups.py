@@ -90,7 +90,7 @@ def _first_of(wrong: list[str]) -> str:
 
 
 def _copy_state(store: Store, part: Path) -> None:
-    """Bring a copy up to the state now."""
+    """Update a copy to the current state."""
     for old in part.glob(f"{FILE}*"):
         old.unlink()
     store.backup_to(part / FILE)
@@ -107,7 +107,7 @@ def _copy_state(store: Store, part: Path) -> None:
 def _copy_named(source: Path, part: Path, named: set[str]) -> None:
     for name in sorted(named):
         if not (part / name).exists():
-            # Under its name only when it is whole: a later attempt relies on that.
+            # It gets its name only when complete: a later attempt relies on that.
             shutil.rmtree(part / "copying", ignore_errors=True)
             private_folder(part / "copying")
             _copy(source / name, part / "copying" / "one")
@@ -198,7 +198,7 @@ def _copy(source: Path, target: Path) -> None:
         for child in sorted(source.iterdir()):
             _copy(child, target / child.name)
         return
-    # It may have become a link, or a pipe that waits for a writer, since it was looked at.
+    # It may have become a link, or a pipe that waits for a writer, since the check.
     handle = os.open(source, os.O_RDONLY | _PLAIN_ONLY)
     with open(handle, "rb") as old, open(target, "xb") as new:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

@@ -1,4 +1,4 @@
-"""Collection: a directory of pictures, with everyday verbs and parts for the rest.
+"""Collection: a directory of pictures, with common operations as methods and parts for the rest.
 
 Every method either reads or makes one change, completely or not at all.
 """
@@ -22,7 +22,7 @@ from likewise.errors import CollectionError, InvalidInput
 from likewise.parts import part
 from likewise.search.similarities import resolve_profile
 
-# A part is imported when it is first used: a command that shows a list needs no learner.
+# Import a part when it is first used: a list of pictures needs no learner.
 if TYPE_CHECKING:
     from likewise.catalog.database import Watch
     from likewise.catalog.locations import Moved
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 class Collection:
     """Pictures on disk, searchable.
 
-    Everyday verbs are methods; the rest is in parts: ``spaces``, ``similarities``, ``searcher``,
+    Common operations are methods; the rest is in parts: ``spaces``, ``similarities``, ``searcher``,
     ``profiles``, ``models``, ``tags``, ``library``, ``comparisons``, ``log``, ``pictures``,
     ``colours``, ``actions``, ``shares``, ``keys`` and ``engine_sync``.  :meth:`create` and
     :meth:`open` return one; it is a context manager that closes it.
@@ -118,7 +118,7 @@ class Collection:
 
     @part
     def _states(self) -> ProfileStates:
-        """What the profiles have learned, in memory."""
+        """The learned state of the profiles, in memory."""
         from likewise.learning.profile_states import ProfileStates
 
         return ProfileStates(self._store)
@@ -229,7 +229,7 @@ class Collection:
 
         return load(ENGINES, SYNC)(self._store, self._views)
 
-    # -- life -------------------------------------------------------------------------------
+    # -- lifecycle --------------------------------------------------------------------------
 
     @classmethod
     def create(
@@ -291,7 +291,7 @@ class Collection:
         return made
 
     def open_again(self) -> Self:
-        """Open the same collection once more, for another thread of work."""
+        """Open the same collection once more, for use in parallel."""
         made = type(self).open(self.root, catalog=self._catalog)
         made.actor = self.actor
         return made
@@ -396,7 +396,7 @@ class Collection:
         Returns
         -------
         AddResult
-            What was added, what was not, and why.
+            What was added, what was skipped, and why.
         """
         from likewise.ingest import add as adding
 
@@ -685,7 +685,7 @@ class Collection:
         )
 
     def undo(self, judgement: Judgement | int | None = None, *, profile: str = "default") -> int:
-        """Undo a judgement: what was learned is then as if it had never been made.
+        """Undo a judgement: the profile is then as if it had never been made.
 
         Parameters
         ----------

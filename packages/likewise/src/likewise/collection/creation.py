@@ -46,7 +46,7 @@ def create_collection(
     _check_vacant(root)
     private_folder(root)
     with _sole_creator(root):
-        # Made whole under another name: a collection half created must not look like one.
+        # Make it under another name first, so that an incomplete collection is not used.
         part = root / _PART
         for leftover in root.glob(f"{_PART}*"):
             leftover.unlink()
@@ -70,7 +70,7 @@ def _check_vacant(root: Path) -> None:
 
 @contextmanager
 def _sole_creator(root: Path) -> Iterator[None]:
-    """Hold the lease of a folder in which no other process makes the collection."""
+    """Hold the lease of a folder while creating the collection."""
     until = time.monotonic() + _PATIENCE
     with ExitStack() as held:
         while True:
@@ -78,7 +78,7 @@ def _sole_creator(root: Path) -> Iterator[None]:
                 held.enter_context(jobs.lease(root, "creating the collection"))
                 break
             except CollectionBusy:
-                # Made by now, and at work already; else still being made.
+                # The other process has created it and works on it, or is still creating it.
                 _check_vacant(root)
                 if time.monotonic() > until:
                     raise

@@ -1,8 +1,8 @@
-"""Decode pictures for requests: each in a worker, for a few seconds, a few at a time.
+"""Decode pictures for requests: each in a worker, with a time limit, a few at a time.
 
-A decoder that hangs or crashes ends its worker and becomes an error of its own request.  The
-failure is remembered, so that a page that shows the picture again does not pay again.  One of the
-places is kept for pictures of the collection, whatever is uploaded.
+A decoder that hangs or crashes ends its worker and fails only its own request.  The failure is
+cached, so that a page that shows the picture again need not wait again.  One worker is reserved for
+pictures of the collection, however many are uploaded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _Task(NamedTuple):
 
 
 class Decoders:
-    """Workers that decode for requests, ``most`` at a time."""
+    """Workers that decode for requests, at most ``most`` at a time."""
 
     def __init__(self, most: int) -> None:
         self._all = threading.BoundedSemaphore(most)
@@ -72,7 +72,7 @@ class Decoders:
         return self._do(_small_copy, _Task(_plain(source), side, quality=quality))
 
     def thumbnail(self, source: Source, side: int) -> bytes:
-        """Return a small JPEG of a file of the collection, or of a larger thumbnail of it."""
+        """Return a small JPEG of a file of the collection, or of a larger thumbnail."""
         return self._do(_small_copy, _Task(_plain(source), side), is_upload=False)
 
     def size(self, content: bytes) -> tuple[int, int]:
@@ -80,11 +80,11 @@ class Decoders:
         return self._do(_size, _Task(content))
 
     def camera_facts(self, source: Source) -> CameraFacts:
-        """Return what the camera wrote into a file."""
+        """Return the EXIF facts in a file."""
         return self._do(_camera_facts, _Task(_plain(source)))
 
     def info(self, path: str | os.PathLike[str]) -> ImageInfo:
-        """Return the facts of a picture that was decoded in full."""
+        """Return the facts of a picture that was decoded completely."""
         return self._do(_info, _Task(os.fspath(path)), is_upload=True)
 
     def warm_up(self) -> None:
@@ -94,7 +94,7 @@ class Decoders:
                 pass
 
     def _do(self, work: Callable[[_Task], T], task: _Task, *, is_upload: bool | None = None) -> T:
-        """Do work in a worker.  Uploads (by default: bytes) never take the last place."""
+        """Run a task in a worker; uploads (by default: bytes) never take the last one."""
         source = task.source
         name = source if isinstance(source, str) else f"<{len(source)} bytes>"
         key = _key(source)
@@ -138,7 +138,7 @@ class Decoders:
 
 @lru_cache(maxsize=1)
 def decoders() -> Decoders:
-    """Return those of this process, for a command that looks at pictures one after another."""
+    """Return the decoders of this process, for a command that reads pictures one after another."""
     return Decoders(2)
 
 
@@ -153,7 +153,7 @@ def _plain(source: Source) -> str | bytes:
 
 
 def _key(source: str | bytes) -> object:
-    """Return what a failure is remembered for: these bytes, or the file as it is now."""
+    """Return the key of a cached failure: these bytes, or the file as it is now."""
     if isinstance(source, bytes):
         return digest_of(source)
     try:
@@ -167,7 +167,7 @@ def _key(source: str | bytes) -> object:
 
 
 def _answer(job: tuple[Callable[[_Task], Any], _Task]) -> Any:
-    """Do the work; an error of ours is an answer."""
+    """Run the task; return our errors."""
     work, task = job
     try:
         return work(task)

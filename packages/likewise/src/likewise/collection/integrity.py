@@ -76,7 +76,7 @@ def verify(store: Store) -> list[str]:
         try:
             wrong += [f"{part}: {text}" for text in check()]
         except DamagedCollection as error:
-            # What cannot be read is one more thing that is wrong; the others are still looked for.
+            # An unreadable part is one more problem; continue with the others.
             wrong.append(f"{part}: {error}")
     try:
         wrong += _verify_rows(store)
@@ -134,8 +134,8 @@ def _verify_space(store: Store, space: Space) -> list[str]:
     there = store.ids()
     strangers = set(counts) - there - dead
     wrong += [f"a vector for picture {i}, which is not there" for i in sorted(strangers)]
-    # A gap that is known is no damage: rows that wait for a machine that can make them, that a
-    # job was making when it died, that the file cannot be reached for or cannot be made of.
+    # A known gap is no damage: rows that cannot be made on this machine, that a killed job was
+    # making, or whose file is unavailable or gives no row.
     lacks = backfill_of(store, space.name)
     if space.describes_pictures and (lacks is None or lacks.state == UNREACHED):
         lacking = there - set(counts) - store.gaps(space.name, space.generation)

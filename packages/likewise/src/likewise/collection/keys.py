@@ -21,7 +21,7 @@ from likewise.catalog.key_table import AccessKey as AccessKey
 from likewise.catalog.store import Store
 from likewise.errors import CollectionError, InvalidInput, NotYours, UnknownName
 
-# What learns is imported when something is taken back: a request only asks who it is.
+# Import learners only to withdraw something: a request only needs the key.
 if TYPE_CHECKING:
     from likewise.learning.profile_states import ProfileStates
 
@@ -45,7 +45,7 @@ class NewKey:
 
 
 class TakenBack(NamedTuple):
-    """What was withdrawn of a key: an action, which can be undone.
+    """What was withdrawn of a key, as an action, which can be undone.
 
     ``judgements`` counts judgements and comparisons, ``tags`` lines about tags.
     """
@@ -70,15 +70,15 @@ class Keys:
         """Count the keys that work."""
         return len(key_table.working_keys(self._store))
 
-    # -- making and closing -----------------------------------------------------------------
+    # -- create and revoke ------------------------------------------------------------------
 
     def add(self, name: str, role: str) -> NewKey:
-        """Make a key and return it, this once.
+        """Make a key and return it; its secret cannot be read again.
 
         Parameters
         ----------
         name : str
-            Who gets it: 1 to 40 letters, used in the log.
+            The name of its holder in the log: 1 to 40 letters.
         role : {"look", "judge", "manage"}
             What it allows.
 
@@ -150,7 +150,7 @@ class Keys:
             raise UnknownName(f"there is no key {str(name)[:MAX_NAME]!r}{known}")
         return found[-1]
 
-    # -- asking -----------------------------------------------------------------------------
+    # -- look up ----------------------------------------------------------------------------
 
     def of_secret(self, secret: str) -> AccessKey | None:
         """Return the key with this secret, if it works."""
@@ -177,11 +177,13 @@ class Keys:
             key_table.put_used(c, key.id, now)
 
     def check_wrote(self, key: AccessKey, lines: Sequence[int]) -> None:
-        """Refuse lines of the log that were not written with a key."""
+        """Refuse lines of the log that were not written with this key."""
         own = key_table.written_by(self._store, key.id, lines)
         other = next((line for line in lines if line not in own), None)
         if other is not None:
-            raise NotYours(f"line {other} was not said with your key; the owner can take it back")
+            raise NotYours(
+                f"line {other} was not written with your key; the owner can take it back"
+            )
 
     def last_judgement(self, key: AccessKey, profile: str = "default") -> int:
         """Return the newest judgement of a profile by a key that is not withdrawn."""
@@ -191,16 +193,16 @@ class Keys:
         items = self._states().history(resolve_profile(self._store, profile)).items
         found = [one.number for one in items if one.number in own and one.kind == "judge"]
         if not found:
-            raise CollectionError("there is no judgement of yours to take back")
+            raise CollectionError("you have no judgement to take back")
         return found[-1]
 
-    # -- taking back ------------------------------------------------------------------------
+    # -- withdraw --------------------------------------------------------------------------
 
     def take_back(self, name: str | int) -> TakenBack:
         """Withdraw everything that was judged, compared and tagged with a key, as one action.
 
-        The learned state becomes what it would be without it.  Undoing the action restores it,
-        except where others have judged the same pictures and tags since.
+        Profiles are then as if these lines had never been written.  Undoing the action restores
+        them, except where others have judged the same pictures and tags since.
 
         Parameters
         ----------
@@ -220,7 +222,7 @@ class Keys:
         row = self._row(name)
         profiles: dict[str, int] = {}
         judgements: set[int] = set()
-        # First the lock of the states, then the catalog's: everywhere in this order.
+        # Lock order: the states first, then the catalog.
         with states.lock, store.write(durable=True) as c:
             lines = key_table.lines_of(store, row.id)
             for profile in log_tables.profiles(store):
@@ -253,7 +255,7 @@ class Keys:
 def clean_name(name: str) -> str:
     """Return a name as the log stores it, or refuse it."""
     plain = unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else ""
-    # What is not printable moves the cursor, or turns the letters around it the other way.
+    # Other characters move the cursor or reverse the text around them.
     if not plain or len(plain) > MAX_NAME or not plain.isprintable():
         shown = json.dumps(str(name)[: MAX_NAME + 10])
         raise InvalidInput(f"{shown} is no name for a key; 1 to {MAX_NAME} letters expected")
@@ -280,7 +282,7 @@ def is_number(name: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    """Return the name without differences that a person could overlook."""
+    """Return the name without differences that are easily overlooked."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
 

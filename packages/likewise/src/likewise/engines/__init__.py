@@ -1,4 +1,4 @@
-"""Engines that hold rows outside the collection: what they offer, and how an address is opened."""
+"""Engines that hold rows outside the collection: the interface, and how to open one."""
 
 from typing import TYPE_CHECKING
 

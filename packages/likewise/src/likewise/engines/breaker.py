@@ -1,4 +1,4 @@
-"""When to try an engine again that failed: after a pause that doubles with every failure."""
+"""When to retry an engine that failed: after a pause that doubles with every failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 class Breaker:
-    """Refuses requests to something that failed until a pause is over.
+    """Refuses requests to an engine that failed until a pause is over.
 
     The pause doubles with every failure, up to ``longest`` seconds, and is drawn at random from its
     upper half, so that many clients do not return at once.  When it is over, one caller may try;
@@ -31,7 +31,7 @@ class Breaker:
         self._reason: str | None = None
 
     def reason_to_wait(self) -> str | None:
-        """Return what failed if it is too early to ask again, else None."""
+        """Return the last failure if it is too early for another request, else None."""
         with self._lock:
             if self._reason is None:
                 return None
@@ -49,6 +49,6 @@ class Breaker:
             self._reason = reason
 
     def worked(self) -> None:
-        """Record an answer."""
+        """Record a success."""
         with self._lock:
             self._failures, self._reason = 0, None

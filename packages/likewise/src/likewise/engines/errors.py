@@ -1,4 +1,4 @@
-"""What can go wrong with an engine; each message says what to do."""
+"""Errors of engines; each message says what to do."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ class EngineError(LikewiseError):
 
 
 class EngineMissing(EngineError):
-    """The package that reaches an engine is not installed."""
+    """The package for an engine is not installed."""
 
 
 class EngineAway(EngineError):
-    """An engine cannot be reached, or failed again and again; trying later may help."""
+    """An engine cannot be reached, or keeps failing; trying later may help."""
 
 
 class EngineRefused(EngineError):
-    """An engine answered with a refusal; trying again would not help."""
+    """An engine refused a request; trying again would not help."""
 
 
 class EngineWrong(EngineError):
-    """An answer of an engine cannot be right; nothing of it was used."""
+    """A result of an engine cannot be right and was not used."""

@@ -1,13 +1,13 @@
 """What an engine offers: a store of rows outside the collection for each generation of a space.
 
-Calls are idempotent by picture id: ``put`` replaces, ``remove`` and ``retag`` ignore pictures that
-are not there, so an interrupted caller starts again.  What a call wrote survives the death of the
-process when it returns.
+Calls are idempotent by picture id: ``put`` replaces, ``remove`` and ``retag`` ignore missing
+pictures, so an interrupted caller starts again.  A call that returned survives the death of the
+process.
 
 There is one score: the float64 sum of ``query * value`` over the words in ascending order, rounded
-once to float32 (dense rows: ``likewise_methods.neighbours.row_scores``).  Higher is better, ties go
-to the smaller id, and a picture that shares no word scores 0.  Weights and metrics are in the query
-already.
+once to float32 (dense rows: ``likewise_methods.neighbours.row_scores``).  Higher is better, ties
+are ordered by id, and a picture that shares no word scores 0.  The query already contains weights
+and metrics.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Where:
-    """Conditions that must all hold; the empty one lets every picture pass.
+    """Conditions that must all hold; without any, every picture matches.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class FirstStage:
 
 @runtime_checkable
 class RowStore(Protocol):
-    """Rows of pictures that can be searched: what every store of an engine offers.
+    """Rows of pictures that can be searched: the interface of every store of an engine.
 
     See Also
     --------
@@ -220,7 +220,7 @@ class RowStore(Protocol):
     def search(
         self, row: Any, k: int, where: Where | None = None, *, first: FirstStage | None = None
     ) -> Found:
-        """Return the k best that pass, or all where fewer do; best first.
+        """Return the k best matching pictures, or all if there are fewer, best first.
 
         Parameters
         ----------
@@ -242,10 +242,10 @@ class RowStore(Protocol):
         """
 
     def count(self, where: Where | None = None) -> int:
-        """Return how many pictures pass."""
+        """Return how many pictures match."""
 
     def listed(self, ids: Any = None) -> Iterator[list[Listed]]:
-        """List pictures by id, page by page: all, or those of ``ids`` that are there."""
+        """List pictures by id, page by page: all, or those of ``ids`` that exist."""
 
 
 class Engine(Protocol):

@@ -1,7 +1,7 @@
-"""The one score of a row and the one order of scores, whichever engine found the row.
+"""The single definition of a score and of the order of results, for all engines.
 
-An engine adds float32 terms in an order of its own, so it only nominates.  The score of a nominee
-is computed here in float64, in the order that defines it.
+An engine adds float32 terms in its own order, so it only returns candidates.  Their scores are
+computed here in float64, in the defined order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def dense_query(kind: RowKind, row: Any) -> NDArray[np.float32]:
 
 
 def sparse_scores(rows: Any, query: Rows) -> NDArray[np.float32]:
-    """Score CSR rows, to the bits of :class:`likewise_methods.index.InvertedIndex`.
+    """Score CSR rows with the same bits as :class:`likewise_methods.index.InvertedIndex`.
 
     ``bincount`` adds the products of a row one after another, in the order they are stored.
     """
