@@ -148,7 +148,7 @@ def test_refusals(here: Path) -> None:
     assert "there is no picture" in cli.refused("accept", 999, "x")
     assert "cannot be read" in cli.refused("tags", "import", "nothing.csv")
     (here / "bad.csv").write_text("path,tag\n,x\n")
-    assert "line 2: no picture is named" in cli.refused("tags", "import", "bad.csv")
+    assert "line 2: it names no picture" in cli.refused("tags", "import", "bad.csv")
     assert "no change of tags" in cli.refused("tags", "undo", 999)
     (here / "unknown.csv").write_text("path,tag\nnothing.jpg,x\n")
     assert "line 2: not in the collection: nothing.jpg" in run("tags", "import", "unknown.csv")

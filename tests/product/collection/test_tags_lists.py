@@ -76,7 +76,7 @@ def test_json_names_that_are_there_twice(col: Collection, tmp_path: Path) -> Non
     assert col.tags.import_file(file).tags == 2
     assert col.tags.of(inside("red", 0)) == ["boat", "sea"]
     file.write_text('[{"path": "red-00.png", "tags": ["x"], "TAGS": ["y"]}]')
-    with pytest.raises(InvalidInput, match="entry 1: a name is there twice"):
+    with pytest.raises(InvalidInput, match="entry 1: a name occurs twice"):
         col.tags.import_file(file)
 
 

@@ -327,7 +327,7 @@ def test_a_sidecar_that_cannot_be_written_leaves_what_was_known(
     col.tag(home / "0.png", "sea")
 
     def busy(*_: object) -> None:
-        raise OSError(None, "another program made it just now; try again")
+        raise OSError(None, "another program has just created it; try again")
 
     monkeypatch.setattr(sidecars, "_replace", busy)
     assert len(col.tags.export_xmp().problems) == 1

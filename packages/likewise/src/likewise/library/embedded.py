@@ -1,8 +1,7 @@
-"""Keywords and stars inside picture files: read from the XMP and IPTC that a file carries.
+"""Keywords and stars inside picture files: read from XMP and IPTC.
 
 They belong to the content and are read once, when a picture is added.  IPTC is a flat list of
-datasets, each with a mark, a record, a number and a length; reading ends at the first that is
-damaged.
+datasets, each with a mark, a record, a number and a length; reading ends at the first damaged one.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def iptc_keywords(block: bytes) -> list[str]:
         length = int.from_bytes(block[at + 3 : at + 5], "big")
         at += 5
         if length & 0x8000:
-            # An extended length: so many bytes of length follow.
+            # An extended length: the number of length bytes that follow.
             size = length & 0x7FFF
             if size > 4:
                 break
@@ -66,7 +65,7 @@ def _iptc_text(value: bytes, declared: bool) -> str:
         return value.decode("utf-8" if declared else "cp1252", "replace")
 
 
-# An attribute or an element; -1 means rejected elsewhere, and is no star.
+# An attribute or an element; -1 means rejected, and is no star.
 _RATING = re.compile(rb"""xmp:Rating(?:\s*=\s*["']|\s*>)\s*([1-5])(?:\.0+)?\s*["'<]""")
 
 
@@ -138,7 +137,7 @@ def reread_keywords(store: Store, report: Report) -> KeywordsFound:
         try:
             said, problem = embedded_keywords(_read_embedded(row.path))
         except ImageError as error:
-            # A disk that is not there has not taken the keywords back.
+            # Keywords on an unavailable disk stay.
             result.problems.append((row.path, error.reason))
             continue
         if problem is not None:
@@ -159,7 +158,7 @@ def _read_embedded(path: str) -> EmbeddedMetadata:
     try:
         late = _has_late_texts(path)
     except OSError:
-        late = False  # whatever is wrong, the reader will say it
+        late = False  # the reader will report what is wrong
     return decode(path, max_side=64).embedded if late else embedded_metadata(path)
 
 

@@ -13,8 +13,8 @@ from likewise.catalog.tag_tables import FOLDER, usable
 
 FOLDERS = "tags_from_folders"
 """The setting: how many folder names become tags; not there when none do."""
-# Folders that cameras make, and names without a letter, say nothing about what is seen.  Cameras
-# write capitals: 100CANON is one of theirs, 2019Rome is not.
+# Names of camera folders, and names without a letter, describe no content.  Cameras use capitals,
+# as in 100CANON; 2019Rome is no camera folder.
 _NO_NAME = re.compile(r"(?i:DCIM)|\d{3}[A-Z0-9_]{5}|[\W\d_]*")
 
 
@@ -90,6 +90,6 @@ def folder_names(folder: str, places: Mapping[str, bool], levels: int) -> list[s
             break
         names.append(os.path.basename(at))
     else:
-        # A picture that was added by itself: the folder it lies in.
+        # A picture that was added by itself: use its folder.
         names, levels = [os.path.basename(folder)], 1
     return usable(name for name in reversed(names[:levels]) if not _NO_NAME.fullmatch(name))

@@ -82,7 +82,7 @@ class Library:
     def __init__(self, store: Store, pictures: Pictures) -> None:
         self._store, self._pictures = store, pictures
 
-    # -- looking ----------------------------------------------------------------------------
+    # -- read ------------------------------------------------------------------------------
 
     def months(self, where: Mapping[str, Any] | None = None) -> list[MonthRow]:
         """Return the months that have pictures and how many, newest first."""
@@ -130,7 +130,7 @@ class Library:
         """Return the hidden pictures."""
         return self._store.hidden()
 
-    # -- marking ----------------------------------------------------------------------------
+    # -- marks ------------------------------------------------------------------------------
 
     def mark(
         self,
@@ -309,7 +309,7 @@ class Library:
         except (LikewiseError, OSError):
             return None
 
-    # -- out and in --------------------------------------------------------------------------
+    # -- export and import -----------------------------------------------------------------------
 
     def export(self) -> list[dict[str, Any]]:
         """Return the marks and albums of all pictures as plain records, with content and path."""
@@ -323,7 +323,7 @@ class Library:
         ]  # fmt: skip
 
     def take_in(self, records: Iterable[Mapping[str, Any]]) -> int:
-        """Import marks and albums from :meth:`export`; return how many of the pictures are here."""
+        """Import marks and albums from :meth:`export`; return how many pictures were found."""
         wanted: dict[int, Marks] = {}
         filled: dict[str, list[int]] = {}
         for record in records:
@@ -360,6 +360,6 @@ def _album_name(name: str) -> str:
     plain = " ".join(name.split()) if isinstance(name, str) else ""
     if not plain or len(plain) > _MAX_NAME or not plain.isprintable():
         raise InvalidInput(
-            f"{name!r} is no name of an album; up to {_MAX_NAME} printable signs expected"
+            f"{name!r} is no album name; up to {_MAX_NAME} printable characters expected"
         )
     return plain

@@ -22,7 +22,7 @@ Problem = tuple[str, str]
 
 
 def places_for(paths: Iterable[str], action: int) -> dict[str, str]:
-    """Return where files go, below the collection's folder; numbers keep equal names apart."""
+    """Return target paths in the collection's folder; numbers keep equal names apart."""
     return {
         path: f"{FOLDER}/{action}/{number:05d}-{_plain(os.path.basename(path))}"
         for number, path in enumerate(sorted(paths), 1)
@@ -35,7 +35,7 @@ def _plain(name: str) -> str:
 
 
 def move_away(root: Path, moves: Mapping[str, str], digests: Mapping[str, bytes]) -> list[Problem]:
-    """Move files to their places; return those that stay, with the reason."""
+    """Move files to their targets; return those that stay, with the reason."""
     problems = []
     for path, place in moves.items():
         try:
@@ -57,12 +57,12 @@ def move_back(root: Path, moves: Mapping[str, str]) -> list[Problem]:
     for path, place in moves.items():
         kept = root / plain_name(place)
         if kept.is_symlink() or not kept.is_file():
-            continue  # it was never moved, or is gone
+            continue  # it was never moved, or was deleted
         try:
-            # A catalog may come from anyone: move nothing but pictures.
+            # A catalog may be untrusted: move only pictures.
             recognise(kept)
             if os.path.lexists(path):
-                raise OSError(None, "there is another file of that name by now")
+                raise OSError(None, "another file has that name now")
             os.makedirs(os.path.dirname(path), exist_ok=True)
             _move(kept, Path(path))
         except ImageError as error:

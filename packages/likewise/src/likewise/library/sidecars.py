@@ -2,8 +2,8 @@
 
 Sidecars change without the picture, so every ``add`` and ``sync`` lists them and reads those that
 are new or changed.  An export keeps everything else in a sidecar and never writes a picture.  It
-notes in the catalog what it will write before it writes, so after a crash the next ``sync`` does
-not take our keywords for those of another program.
+stores in the catalog what it will write before it writes, so after a crash the next ``sync`` does
+not treat our keywords as those of another program.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ SIDECARS = (".xmp", ".XMP")
 
 @dataclass
 class SidecarListing:
-    """Sidecars in some folders: their size and time, and what could not be looked at."""
+    """The sidecars in some folders: size and time, and which folders could not be read."""
 
     folders: set[str] = field(default_factory=set)
     found: dict[str, tuple[int, int]] = field(default_factory=dict)
     unseen: set[str] = field(default_factory=set)
 
     def note(self, path: str) -> None:
-        """Add a sidecar, unless it is a link that leads nowhere or no file."""
+        """Add a sidecar, unless it is a broken link or no file."""
         try:
             status = os.stat(path)
         except FileNotFoundError:
@@ -95,7 +95,7 @@ def follow_sidecars(
         size, mtime = listed[name]
         if before is None or every or (before.size, before.mtime_ns) != (size, mtime):
             new.append(_read_sidecar(name, size, mtime, before.written if before else ()))
-    # What cannot be looked at (a folder on a disk that is not there) takes nothing back.
+    # Tags of unreadable folders (on an unplugged disk) stay.
     gone = [
         path
         for path in known
@@ -103,7 +103,7 @@ def follow_sidecars(
     ]
     gone += [path for path in known if path not in pictures and not os.path.lexists(path)]
     result.problems += [(row.path, row.problem) for row in new if row.problem]
-    # One that cannot be read (half written, perhaps) leaves what was known.
+    # If one cannot be read (half written, perhaps), its known tags stay.
     kept = [
         r._replace(tags=known[r.path].tags, written=known[r.path].written)
         if r.problem and r.path in known
@@ -113,7 +113,7 @@ def follow_sidecars(
     now = {**known, **{row.path: row for row in kept}}
     for path in gone:
         del now[path]
-    # Of all pictures, since one that moved leaves its sidecar behind.
+    # Of all pictures, since a moved picture leaves its old sidecar.
     said, last = _tags_by_picture(now.values(), pictures), tag_tables.tags_by_source(store, SIDECAR)
     changed = {
         image: said.get(image, set())
@@ -210,7 +210,7 @@ class _Plan(NamedTuple):
     written: tuple[str, ...]
 
     def intent(self) -> SidecarRow:
-        """Return the record during the write: ours is what was ours and what will be.
+        """Return the record during the write: our keywords are the old and the new ones.
 
         No file has this size, so it is read again after a crash.
         """
@@ -275,7 +275,7 @@ def _plans(
 
 @contextmanager
 def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str) -> Iterator[None]:
-    """Note what goes wrong with one sidecar and go on."""
+    """Record the error of one sidecar and continue."""
     try:
         yield
     except xmp.UnusableXmp as error:
@@ -288,7 +288,7 @@ def _collecting_problems(result: XmpExport | XmpPlan | XmpTakenBack, target: str
 def _carry_out(
     store: Store, plans: list[_Plan], result: XmpExport, body: Mapping[str, Any]
 ) -> None:
-    """Store what will be written and how to undo it, write it, and store what was written."""
+    """Store the plan and its undo data, write the sidecars, and store the result."""
     if not plans:
         return
     files = {
@@ -358,13 +358,13 @@ def take_back_xmp(store: Store, action: int) -> XmpTakenBack:
 
 def _take_back(file: WrittenFile) -> SidecarRow | None:
     """Restore one sidecar; return its record."""
-    # A catalog may come from anyone: delete nothing but sidecars.
+    # A catalog may be untrusted: delete only sidecars.
     if not file.path.endswith((".xmp", ".XMP")):
         raise OSError(None, "it is no sidecar")
     if file.before is None and not os.path.lexists(file.path):
         return None
     if os.path.islink(file.path) or not os.path.isfile(file.path):
-        raise OSError(None, "it is gone, or no plain file any more")
+        raise OSError(None, "it was deleted, or is no plain file any more")
     now = Path(file.path).read_bytes()
     if now == file.before:
         status = os.stat(file.path)
@@ -382,7 +382,7 @@ def _take_back(file: WrittenFile) -> SidecarRow | None:
 
 
 def _stems(paths: Iterable[str]) -> set[str]:
-    """Return names without extension that several pictures share, so NAME.xmp belongs to none."""
+    """Return names without extension that several pictures share; their NAME.xmp is ambiguous."""
     seen: set[str] = set()
     twice: set[str] = set()
     for path in paths:
@@ -404,7 +404,7 @@ def _target(path: str, place: Path | None, top: str, shared: set[str]) -> str:
 
 
 def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Plan | None:
-    """Return what a sidecar should say, None if nothing changes."""
+    """Return the new content of a sidecar, None if nothing changes."""
     known = action_tables.sidecar(store, target)
     ours = set(known.written) if known is not None else set()
     before: bytes | None = None
@@ -419,7 +419,7 @@ def _plan(store: Store, target: str, tags: list[str], refused: set[str]) -> _Pla
     elif not tags:
         return None
     there = [] if before is None else xmp.keywords(before)
-    # Theirs first, in their order, as written; then what only we have to say.
+    # Existing keywords first, unchanged and in their order, then ours.
     kept = [word for word in there if not _is_dropped(word, ours, tags, refused)]
     present = set(usable(kept))
     wanted = kept + [tag for tag in tags if tag not in present]
@@ -451,16 +451,16 @@ def _replace(target: str, content: bytes, before: os.stat_result | None) -> None
             if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
                 raise OSError(None, "another program is writing it; try again")
         elif os.path.lexists(target):
-            raise OSError(None, "another program made it just now; try again")
+            raise OSError(None, "another program has just created it; try again")
 
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    # A fixed name: the next export replaces what a crash left.
+    # A fixed name, so that the next export replaces a file left by a crash.
     part = f"{os.path.basename(target)}.part"
     write_whole(target, content, unfinished=part, ready=refuse_overwriting)
 
 
 def check_place(place: str | os.PathLike[str]) -> Path | None:
-    """Return None for "beside", else the folder for sidecars."""
+    """Return None for ``"beside"`` (next to the picture), else the folder for sidecars."""
     if os.fspath(place) == BESIDE:
         return None
     folder = absolute(place)

@@ -1,9 +1,9 @@
-"""Tags from a CSV or JSON file: forgiving about how it is written, exact about what is wrong.
+"""Tags from a CSV or JSON file: tolerant in what it reads, exact in its error messages.
 
 CSV: a picture and its tags a line, separated by comma, semicolon, tab or bar; further columns are
-further tags; a heading is recognised, and without one the character after the name of a picture is
-the delimiter.  JSON: {path: [tags]}, or a list of {"path": …, "tags": […]}; a picture that
-is named twice has the tags of both.  What ``likewise export`` writes is read back.
+further tags.  A heading is recognised; without one the character after the name of a picture is the
+delimiter.  JSON: {path: [tags]}, or a list of {"path": …, "tags": […]}.  A picture that is named
+twice has the tags of both.  The output of ``likewise export`` can be read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TAGS = ("tags", "tag", "keywords", "keyword", "labels", "label", "subject", "cl
 _ID = "id"
 _DELIMITERS = ",;\t|"
 _LOOKED_AT = 50
-# What spreadsheets write on top of a table: the sign between its columns.
+# Spreadsheets write the delimiter in the first line.
 _SEP = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 _AFTER_NAME = re.compile(r'.*?\.\w{2,5}"?\s*?([,;\t|])')
 
@@ -113,7 +113,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        # Spreadsheets write UTF-16 with a mark, and UTF-8 with and without one.
+        # Spreadsheets write UTF-16 with a byte order mark, and UTF-8 with and without one.
         marked = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
         return raw.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -156,8 +156,8 @@ def _delimiter(text: str, known: Callable[[str], bool]) -> tuple[str, int]:
     for sign in _DELIMITERS:
         if sign in first[1] and _columns(_cells(first[1], sign))[1]:
             return sign, 0
-    # Without a heading: where the first cells are pictures.  A cell of many tags may well hold more
-    # of its own sign than the line has columns.
+    # Without a heading: the delimiter for which the first cells are pictures.  Counting would fail,
+    # as a cell of tags may hold more separators than the line has columns.
     lines = [line for _, line in (first, *more)]
     found = {
         sign: sum(sign in line and known(_cells(line, sign)[0].strip()) for line in lines)
@@ -197,11 +197,11 @@ class _Columns(NamedTuple):
     def entry(self, at: str, where: str, cells: Sequence[str], delimiter: str) -> Entry:
         named = cells[self.picture].strip() if self.picture < len(cells) else ""
         if not named:
-            raise InvalidInput(f"{at}: no picture is named")
+            raise InvalidInput(f"{at}: it names no picture")
         places = self.tags or range(self.picture + 1, len(cells))
         texts = [cells[i] for i in places if i < len(cells)]
         if any("\n" in text or "\r" in text for text in texts):
-            raise InvalidInput(f"{at}: a tag goes over several lines; is a quote not closed?")
+            raise InvalidInput(f"{at}: a tag spans several lines; is a quote not closed?")
         try:
             tags = [clean(tag) for text in texts for tag in split_tags(text, delimiter)]
         except InvalidInput as error:
@@ -266,7 +266,7 @@ def _json(path: Path, text: str) -> Iterator[Entry]:
             raise InvalidInput(f'{path}, {where}: {{"path": …, "tags": […]}} expected')
         lower = {key.lower(): value for key, value in one.pairs}
         if len(lower) < len(one.pairs):
-            raise InvalidInput(f"{path}, {where}: a name is there twice ({', '.join(lower)})")
+            raise InvalidInput(f"{path}, {where}: a name occurs twice ({', '.join(lower)})")
         picture = next((lower[key] for key in _PICTURE if key in lower), None)
         if picture is None and _ID in lower:
             picture = _number(f"{path}, {where}", lower[_ID])
@@ -277,7 +277,7 @@ def _json(path: Path, text: str) -> Iterator[Entry]:
 
 
 class _Object:
-    """A JSON object with all its names, also duplicate ones."""
+    """A JSON object with all its names, including duplicates."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         self.pairs = pairs
@@ -317,7 +317,7 @@ class _Finder:
             self._by_name.setdefault(os.path.basename(path), []).append(path)
 
     def find(self, named: str | int) -> int | str:
-        """Return the picture, or as text what is wrong with its name."""
+        """Return the picture, or a text that says what is wrong with its name."""
         if isinstance(named, int):
             return named if named in self._ids else f"{named}"
         plain = named.replace("\\", "/") if os.sep == "/" and "/" not in named else named

@@ -1,9 +1,9 @@
-"""XMP: read keywords (dc:subject) from a packet, and replace them without touching the rest.
+"""XMP: read keywords (dc:subject) from a packet, and replace them without changing the rest.
 
-A packet is scanned for the places of its keywords, and only those bytes are replaced.  Keywords are
-those of the picture itself: dc:subject in a description directly below rdf:RDF, as elements or as
-an attribute.  Deeper ones belong to other pictures.  Packets are of unknown origin: their size is
-limited, and document types and entities are refused.
+A packet is scanned for the positions of its keywords, and only those bytes are replaced.  Keywords
+of the picture itself are dc:subject in a description directly below rdf:RDF, as elements or as an
+attribute.  Deeper ones belong to other pictures.  Packets are untrusted: their size is limited, and
+document types and entities are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DC = "http://purl.org/dc/elements/1.1/"
 _SUBJECT, _LI, _VALUE = f"{_DC} subject", f"{_RDF} li", f"{_RDF} value"
 _ROOT, _DESCRIPTION = f"{_RDF} RDF", f"{_RDF} Description"
 _ABOUT = (f"{_RDF} about", "about")
-# The longest mark first: that of UTF-32 begins like that of UTF-16.
+# The longest byte order mark first: that of UTF-32 begins like that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
@@ -37,7 +37,7 @@ _MARKS = (
     (b"<\0", "utf-16-le"), (b"\0<", "utf-16-be"),
 )  # fmt: skip
 _DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']""")
-# Encodings of one byte a sign, in which a packet can be read, and written with &#…; for the rest.
+# Single-byte encodings that are read, and written with &#…; for other characters.
 _NARROW = {"iso8859-1": "latin-1", "iso8859-15": "iso8859-15", "cp1252": "cp1252", "ascii": "ascii"}
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
 _NAME = re.compile(rb"<([^\s/>]+)")
@@ -53,7 +53,7 @@ class _Scan:
 
     ``subjects`` are elements with keywords, ``attributes`` keywords in short form; ``rdf`` is where
     a description can be inserted, ``closed`` the name of an rdf:RDF that closes itself there.
-    ``rich``: keywords carry more than words.
+    ``rich``: keywords have qualifiers.
     """
 
     keywords: list[str] = field(default_factory=list)
@@ -94,13 +94,13 @@ def merge_keywords(packet: bytes, tags: Iterable[str]) -> bytes:
     if found.keywords == wanted:
         return packet
     if found.rich:
-        raise UnusableXmp("its keywords carry more than words, which would be lost")
-    # In a narrow encoding our own signs are written as &#…;: programs differ in how they read those
-    # that are not ASCII there.
+        raise UnusableXmp("its keywords have qualifiers, which would be lost")
+    # In a single-byte encoding write our own characters as &#…;, because programs differ in how
+    # they read characters beyond ASCII.
     narrow = _encoding(packet) in _NARROW.values()
     new = _splice_keywords(text.encode(), found, wanted, "ascii" if narrow else "utf-8")
     result = _encode(new.decode(), packet)
-    # The last word has a reader: what is written must be what was meant.
+    # Read the result again: it must have exactly these keywords.
     if keywords(result) != list(dict.fromkeys(wanted)):
         raise UnusableXmp("its keywords cannot be replaced safely")
     return result
@@ -127,7 +127,7 @@ def _splice_keywords(whole: bytes, found: _Scan, wanted: list[str], code: str) -
 
 
 def _subject(tags: Iterable[str]) -> str:
-    # Here and below: it brings half of the web's protocols, and few packets are written.
+    # Imported here because it loads many modules, and few packets are written.
     from xml.sax.saxutils import escape, quoteattr
 
     # Prefixes are declared here, because the packet may use others.
@@ -166,7 +166,7 @@ def _encode(text: str, packet: bytes) -> bytes:
     """Encode text as the packet is encoded."""
     encoding = _encoding(packet)
     if encoding in ("utf-16", "utf-32"):
-        # Python would write its own mark and order; keep those of the file.
+        # Python would write its own byte order mark and order; keep those of the file.
         little = packet.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE))
         mark = next(m for m, name in _MARKS if name == encoding and packet.startswith(m))
         return mark + text.encode(f"{encoding}-{'le' if little else 'be'}")
@@ -191,7 +191,7 @@ class _Scanner:
 
     def __init__(self, data: bytes) -> None:
         self._data, self._found = data, _Scan()
-        # The text is UTF-8 by now, whatever its first line claims.
+        # The text was converted to UTF-8, whatever its declaration says.
         self._parser = expat.ParserCreate("utf-8", " ")
         self._parser.buffer_text = True
         self._parser.namespace_prefixes = True
@@ -215,7 +215,7 @@ class _Scanner:
         return self._found
 
     def _below_rdf(self) -> int:
-        """Return how deep below rdf:RDF the innermost element is; 0: not below it."""
+        """Return the depth of the innermost element below rdf:RDF; 0: not below it."""
         return 0 if self._rdf is None else len(self._names) - self._rdf
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -262,7 +262,7 @@ class _Scanner:
             self._item = None
         elif self._subject is not None and depth == 2:
             if not self._bag:
-                # Not as the standard has it, and met all the same.
+                # Not in the standard, but it occurs.
                 self._add_separated("".join(self._plain))
             _, end = _closing(self._data, self._subject, at)
             self._place(self._found.subjects, self._subject, end)
@@ -285,7 +285,7 @@ class _Scanner:
 
     def _characters(self, some: str) -> None:
         if self._item is not None:
-            # Of a keyword with qualifiers rdf:value is the word.
+            # The rdf:value of a keyword with qualifiers is the word.
             if self._below_rdf() == 4 or self._names[-1] == _VALUE:
                 self._item.append(some)
         elif self._subject is not None:
