@@ -258,7 +258,7 @@ def test_a_file_of_a_profile_carries_judged_pairs(col: Collection, tmp_path: Pat
         (lambda a, m: a["fit/rows"].__setitem__((0, 0), np.nan), "cannot be used"),
         (lambda a, m: a.pop("fit/counts"), "not a usable profile"),
         (lambda a, m: m.__setitem__("base", "nonsense"), "ranks by 'nonsense'"),
-        (lambda a, m: m.__setitem__("base", ["fit"]), "which this collection has not"),
+        (lambda a, m: m.__setitem__("base", ["fit"]), "which this collection lacks"),
     ],
 )
 def test_a_tampered_file_is_refused(

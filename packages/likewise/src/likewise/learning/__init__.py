@@ -1,1 +1,1 @@
-"""Learn from what people say: the log, profiles, comparisons, metrics and maps."""
+"""Learning: the log of judgements, profiles, comparisons, metrics and maps."""

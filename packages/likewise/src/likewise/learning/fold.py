@@ -1,12 +1,12 @@
 """Learn from the items of a history: weights in a sparse space, a metric in a dense one.
 
 A sparse space folds items in order (:class:`ProfileState`).  A step needs only the item and the
-codes of its pictures, so the same items give the same bits whenever they are folded.  After each
-judgement the weights it moved are limited: at most ``JUDGEMENT_REACH`` from their value before it,
-and at most ``SESSION_REACH`` from their value before its session.
+codes of its pictures, so the same items always give the same bits.  After each judgement its
+changes of weights are limited: at most ``JUDGEMENT_REACH`` from the value before it, and at most
+``SESSION_REACH`` from the value before its session.
 
 In a dense space the training pairs are a set (:class:`PairFold`): only the items in effect count,
-in whatever order they were judged, undone or merged.  So there are no checkpoints.
+in whatever order they were judged, undone or merged, so there are no checkpoints.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DIGITS = 4
 """Binary digits of the number of judgements that figures are computed from."""
 _STATE, _GIVEN, _PAIRS = "profile state", "profile weights", "profile lessons"
 _STARTS = {"ones": 1.0, "zeros": 0.0}
-# A checkpoint is only good for the constants it was folded with.
+# A checkpoint is valid only for the constants it was folded with.
 _RULE = [ETA, DELTA, MARGIN, L1, LIMIT, JUDGEMENT_REACH, SESSION_REACH]
 
 
@@ -97,7 +97,7 @@ class ProfileState:
 
     @property
     def start_weight(self) -> float:
-        """The weight of a word that nothing was learned about."""
+        """The weight of a word without learned weight."""
         return _STARTS[self._start]
 
     @property
@@ -206,10 +206,10 @@ def plan_triplets(item: Item, codes: Mapping[int, bytes]) -> tuple[NDArray[np.in
     negatives = [s for s in item.disliked if s in codes]
     if not item.disliked and liked:
         negatives = [s for s in item.negatives if s in codes]
-    # Order and seed depend on codes, not on subject numbers, which depend on everything logged.
+    # Order and seed depend on codes, not on subject numbers, which depend on the whole log.
     liked.sort(key=codes.__getitem__)
     negatives.sort(key=codes.__getitem__)
-    # Liked pictures without a code must not turn the judgement into a mere dislike.
+    # If liked pictures lack a code, the judgement must not become a dislike only.
     if not negatives or (item.liked and not liked):
         return nothing, []
     order = [item.query, *liked, *negatives]
@@ -276,7 +276,7 @@ class PairFold:
         self._digest = digest
 
     def _discard_gone(self, active: Mapping[int, Item]) -> list[Item]:
-        """Discard items that changed or count no more; return the items to add."""
+        """Discard items that changed or no longer count; return the items to add."""
         gone = [
             number
             for number, item in self._items.items()
@@ -318,7 +318,7 @@ class PairFold:
 
 
 def _teach_the_same(one: Item, other: Item) -> bool:
-    """Return whether two versions of an item are equal but for their time."""
+    """Return whether two versions of an item differ only in their time."""
     return one is other or replace(one, at=0.0) == replace(other, at=0.0)
 
 
@@ -333,10 +333,10 @@ def round_down(n: int) -> int:
 
 
 class ImportedPairs(NamedTuple):
-    """Imported judgements, as rows of the *source* space, so that they outlast its fits.
+    """Imported judgements, as rows of the *source* space, which stay valid when it is fitted again.
 
-    The rows of each are the query, then what is alike, then what is not; ``counts`` has one row
-    per judgement: (alike, not alike).
+    The rows of each are the query, the similar and the dissimilar ones; ``counts`` has one row per
+    judgement: (similar, dissimilar).
     """
 
     rows: NDArray[np.float32]
@@ -367,7 +367,7 @@ class ImportedPairs(NamedTuple):
             and counts.ndim == 2
             and counts.shape[1] == 2
             and counts.dtype.kind in "iu"
-            # Each count first: their sum may overflow 64 bits.
+            # Check each count first, because their sum may overflow 64 bits.
             and ((counts >= 0) & (counts <= len(rows))).all()
             and (counts.sum(axis=1) > 0).all()
             and int(counts.sum()) + len(counts) == len(rows)
@@ -382,18 +382,18 @@ def item_codes(store: Store, space: SpaceRow, items: Sequence[Item]) -> dict[int
 
 
 class TrainingRows(NamedTuple):
-    """What an item teaches, as rows: the query, ``n_liked`` that are alike, those that are not."""
+    """The training rows of an item: the query, ``n_liked`` similar ones, then dissimilar ones."""
 
     rows: NDArray[np.float32]
     n_liked: int
 
 
 def training_rows(item: Item, codes: Mapping[int, bytes], space: SpaceRow) -> TrainingRows | None:
-    """Return what an item teaches in a space; None: nothing.
+    """Return the training rows of an item in a space; None if there are none.
 
-    Typed words have no row, so the mean of what was liked is the query: a function of the log
-    alone, whatever model read the words.  A single liked picture is itself that mean, and then
-    only teaches what it is unlike.  Rows are sorted by their codes.
+    A typed text has no row, so the mean of the liked pictures is the query: a function of the log
+    alone, whatever model read the text.  A single liked picture is itself that mean, so only its
+    dissimilar pictures are learned.  Rows are sorted by their codes.
     """
     if item.query not in codes and not item.typed:
         return None

@@ -1,11 +1,11 @@
-"""Fold the log of a profile to the judgements that still count.
+"""Fold the log of a profile to the judgements in effect.
 
-Undo and roll-back never erase; they are lines of the log.  :class:`History` reads them and keeps
-the items in effect: where a later judgement says the opposite of an earlier one about the same
-query and picture, the earlier one loses that picture.  A line that comes or goes changes only
-judgements of its own query, so an undo in a log of a hundred thousand lines reads a handful.
-``digests[n]`` names the first n items, so that a checkpoint fits exactly the histories that begin
-with what it folded.
+Undo and roll-back are lines of the log; nothing is deleted.  :class:`History` reads the lines and
+keeps the items in effect: where a later judgement contradicts an earlier one about the same query
+and picture, the earlier one loses that picture.  A new or undone line changes only judgements of
+its own query, so an undo in a log of a hundred thousand lines reads a handful. ``digests[n]``
+identifies the first n items, so that a checkpoint fits exactly the histories that begin with the
+same items.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class Item:
         return {self.query, *self.liked, *self.disliked, *self.negatives} if self.query else set()
 
     def judged(self) -> tuple[int, ...]:
-        """Return the pictures it is a verdict on; a comparison is none on either picture."""
+        """Return the judged pictures; a comparison judges none."""
         return tuple(dict.fromkeys((*self.liked, *self.disliked))) if self.kind == JUDGE else ()
 
     def mark(self) -> bytes:
-        """Return the bytes a digest is made of: equal exactly when learning would be equal."""
+        """Return the bytes for a digest: equal exactly when the learning is equal."""
         fields = (
             self.number, self.kind, self.session, self.query,
             self.liked, self.disliked, self.negatives, self.weight,
@@ -75,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True, order=True)
 class Contradiction:
-    """A judgement that says the opposite of an earlier one about a query and a picture."""
+    """A judgement that contradicts an earlier one about a query and a picture."""
 
     judgement: int
     earlier: int
@@ -93,7 +93,7 @@ class Verdicts:
 class History:
     """The items of one profile that count, kept up to date as its log grows.
 
-    ``upto`` is the last line of the log it ever reads; None: all there are and will be.
+    ``upto`` is the last line of the log it reads; None: all lines, including future ones.
     """
 
     def __init__(self, store: Store, profile: str, upto: int | None = None) -> None:
@@ -170,19 +170,19 @@ class History:
         return item.query
 
     def _place(self, number: int) -> int:
-        """Return the index of an item, or where it would be inserted."""
+        """Return the index of an item, or where to insert it."""
         return bisect_left(self._numbers, number)
 
     def _session_of(self, item: Item, place: int) -> int:
-        """Return the session of an item at a place; a pause between items in effect ends one."""
+        """Return the session of the item at an index; a pause between items in effect ends one."""
         last = self.items[place - 1] if place else None
         return last.session if last and item.at - last.at < SESSION_GAP else item.number
 
     def _update_queries(self, queries: Iterable[int]) -> None:
         """Recompute which parts of the judgements of some queries count.
 
-        The newest verdicts on a picture that agree count, and none before them.  A picture that is
-        liked, before or later, is no negative.
+        The newest judgements of a picture that agree count, and none before them.  A picture that
+        is liked at any time is no negative.
         """
         for query in queries:
             judged = self._judged.get(query, {})
@@ -255,16 +255,16 @@ class History:
         return next((i.number for i in reversed(self.items) if i.kind == JUDGE), None)
 
     def stands(self, judgement: int) -> bool:
-        """Return whether a judgement or comparison counts."""
+        """Return whether a judgement or comparison is in effect."""
         item = self._item(judgement)
         return item is not None and item.kind in (JUDGE, COMPARE)
 
     def positions(self) -> list[int]:
-        """Return every position of the log it can be rolled back to, 0 (nothing) first."""
+        """Return every position of the log it can be rolled back to, from 0 (empty)."""
         return [0, *(entry.number for entry in self._own)]
 
     def log(self) -> list[Entry]:
-        """Return its own lines, oldest first."""
+        """Return the lines of its own log, oldest first."""
         return list(self._own)
 
 

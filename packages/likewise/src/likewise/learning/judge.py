@@ -1,7 +1,7 @@
-"""Write what a person says about pictures to the log, with everything replay will need.
+"""Write judgements to the log, with everything replay will need.
 
 One durable transaction writes the line and the *codes* of its pictures: their vectors as ranked,
-kept with the log under a *subject*, a picture known by its content.  Learning comes afterwards and
+stored with the log under a *subject*, a picture identified by its content.  Learning follows and
 can always be repeated from the catalog alone, so a crash in between loses nothing.  Negatives that
 were only shown, or drawn at random, are chosen once, here, and logged.
 """
@@ -57,9 +57,9 @@ class Judgement:
     negatives : tuple of int
         Pictures that count as not alike without being named: shown and not chosen, or drawn.
     contradicts : tuple of int
-        Numbers of earlier judgements it says the opposite of.
+        Numbers of earlier judgements it contradicts.
     text : str or None
-        What was typed, where something was.
+        The typed text, if any.
 
     See Also
     --------
@@ -140,7 +140,7 @@ def judge(
 
 def undo(store: Store, states: ProfileStates, profile: str, judgement: int | None) -> int:
     """Take back a judgement (None: the newest in effect) and return its number."""
-    # Lock order, everywhere: the states first, then the catalog.
+    # Lock order: the states first, then the catalog.
     with states.lock, store.write(durable=True) as c:
         history = states.history(profile)
         number = history.last_judgement() if judgement is None else whole(judgement, "judgement", 0)
@@ -167,25 +167,25 @@ def resolve_judgement(
 ) -> ResolvedJudgement:
     """Check a judgement and choose its negatives.
 
-    Pictures liked before may be among the negatives: the fold decides which count, so that they
-    do once the like is undone.
+    Pictures liked before may be among the negatives: the fold decides which count, so they count
+    again once the like is undone.
     """
     if query.several:
         raise InvalidInput("several pictures cannot be judged at once; search with one of them")
     if query.key is None:
         raise InvalidInput("a vector cannot be judged; the query must be a picture or words")
     if not liked and not disliked:
-        raise InvalidInput("nothing was judged; name at least one liked or disliked picture")
+        raise InvalidInput("nothing was judged; give at least one liked or disliked picture")
     both = set(liked) & set(disliked)
     if both:
         raise InvalidInput(f"picture {min(both)} is both liked and disliked; choose one")
-    # By content: the query may be a copy that lies outside the collection.
+    # By content: the query may be a copy from outside the collection.
     own = query.image or store.image_of_hash(query.key)
     if own in {*liked, *disliked}:
         raise InvalidInput(f"picture {own} is the query itself; judge the others")
     if disliked:
         return ResolvedJudgement(tuple(liked), tuple(disliked), (), 1.0)
-    # Not choosing the query itself, or the picture its region was cut from, says nothing.
+    # The query itself, and the picture of its region, are no negatives.
     near = {i for i in (own, query.part_of) if i is not None}
     skipped = [i for i in _shown_above(liked, shown or ()) if i not in near]
     if skipped:
@@ -207,7 +207,7 @@ def _shown_above(liked: Sequence[int], shown: Sequence[int]) -> list[int]:
 
 
 def _draw_pictures(store: Store, seed: Iterable[int], avoid: set[int]) -> tuple[int, ...]:
-    """Draw a few pictures by random ids, without a list of all."""
+    """Draw a few pictures by random ids, without reading all ids."""
     rng = np.random.default_rng(list(seed))
     drawn = dict.fromkeys(rng.integers(1, store.highest_id() + 1, 20 * N_RANDOM).tolist())
     there = store.images([i for i in drawn if i not in avoid])
@@ -223,7 +223,7 @@ def commit_comparisons(
 ) -> list[int]:
     """Log comparisons (anchor, nearer, farther) in one transaction; return their numbers.
 
-    ``person`` names who made them, where that is known.
+    ``person`` is the name of who made them, if known.
     """
     named = {} if person is None else {"by": person}
     queries: dict[int | None, ResolvedQuery] = {
@@ -261,7 +261,7 @@ def write_with_subjects(
     for image, query in queries.items():
         keys[image] = query.key if image is None else store.hash_of(image)
         if keys[image] is None:
-            raise CollectionError(f"picture {image} left the collection; search again")
+            raise CollectionError(f"picture {image} was removed from the collection; search again")
         if query.pixels is not None:
             jpeg = small_jpeg(query.pixels, JPEG_SIDE)
     for _ in range(_TRIES):
@@ -269,7 +269,7 @@ def write_with_subjects(
         with store.write(durable=True) as c:
             now = {name: row.generation for name, row in store.spaces().items() if row.generation}
             if now != generations:
-                continue  # a generation was switched meanwhile: read its codes
+                continue  # a generation was switched meanwhile: read the codes again
             subjects: dict[int | None, int] = {}
             late: set[str] = set()
             for image, key in keys.items():

@@ -2,7 +2,7 @@
 
 A metric has no words to show, but directions: the eigenvectors of what was learned on average.  The
 pictures at its two ends show a direction, and its eigenvalue is its new weight.  Pictures whose
-place in a ranking changed show the effect.
+rank changed show the effect.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Example:
-    """A picture; ``box`` (x, y, width, height) is a place in it, as shares of its sides.
+    """A picture, and the place in it: ``box`` (x, y, width, height) as shares of its sides.
 
     None: the whole picture, because the space has no places.
     """
@@ -63,10 +63,10 @@ class Direction:
 
 @dataclass(frozen=True)
 class Move:
-    """A picture whose place among the results of ``query`` changed.
+    """A picture whose rank among the results of ``query`` changed.
 
-    Places begin at 1; None is behind the first :data:`DEPTH`.  Verdicts about this very query are
-    left out: this is what the profile learned for every query.
+    Ranks begin at 1; None is beyond the first :data:`DEPTH`.  Judgements of this very query are
+    left out, so the change is what the profile learned for every query.
     """
 
     query: Example
@@ -81,7 +81,7 @@ class Move:
 
     @property
     def size(self) -> float:
-        """How far, as a ratio: from 40 to 10 is as far as from 4 to 1."""
+        """The ratio of the ranks: from 40 to 10 is as far as from 4 to 1."""
         return abs(math.log(_place(self.before) / _place(self.after)))
 
 
@@ -136,10 +136,10 @@ def _farthest(above: NDArray[np.float64], top: int) -> list[int]:
 def _pictures_along(
     view: View, store: Store, way: NDArray[np.float64], n: int
 ) -> tuple[Example, ...]:
-    """Return the pictures farthest along a direction whose files exist."""
+    """Return the pictures with existing files that are farthest along a direction."""
     if not n:
         return ()
-    # So many that all rows are compared: graphs are not made for such queries.
+    # Request so many that all rows are compared, because graphs do not suit such queries.
     ids, scores = view.search_row(way.astype(np.float32), EXACT_BEYOND + 1)
     images = [int(image) for image in ids[scores > 0]]
     return tuple(_examples(store, images, n))
@@ -195,7 +195,7 @@ def _answers(
         question = resolve_query(views.store, query, None)
         ids, _ = rank(views, SearchRequest(question, similarity, k), reranker=reranker)
     except UnknownPicture:
-        # Without a row in the space, or just removed.
+        # It has no row in the space, or was just removed.
         return []
     return ids
 

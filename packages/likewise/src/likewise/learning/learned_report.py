@@ -2,8 +2,8 @@
 
 In a sparse space: the words whose weights changed most, each with example pictures and places, and
 the learning curve (how often the profile was right before it learned a judgement).  In a dense one:
-directions and pictures that moved.  Nothing is stored: words are located by describing a few
-pictures again, and the curve is computed by folding the log again.
+directions and pictures that moved.  Nothing is stored: a few pictures are described again to locate
+words, and the log is folded again for the curve.
 """
 
 from __future__ import annotations
@@ -86,15 +86,15 @@ class LearnedReport:
     width : int
         Its columns.
     pictures : int
-        Pictures there are.
+        The number of pictures.
     start : float
-        What weights start at.
+        The weight of a word at the beginning.
     figures : Figures
         How good it is; ``units`` says whether words or directions are learned.
     gained, lost : tuple of LearnedWord
         The words whose weight rose or fell most.
     n_gained, n_lost : int
-        How many count noticeably more or less.
+        How many words have a noticeably higher or lower weight.
     curve : tuple of CurvePoint
         How often it was right before it learned each judgement.
     log : tuple of LogLine
@@ -244,7 +244,7 @@ def _count_pictures(views: Views, space: SpaceRow) -> NDArray[np.int64]:
     view = views.view(space.name)
     assert isinstance(view, SparseView)
     found = np.zeros(space.width, np.int64)
-    # An index is only as wide as the last word that occurs.
+    # The width of an index ends with the last word that occurs.
     counted = view.count_words()
     found[: len(counted)] = counted
     return found
@@ -301,7 +301,7 @@ def _pictures_with(view: Any, word: int, width: int, k: int) -> list[int]:
 def _locate_words(space: Space, path: str, words: Sequence[int]) -> dict[int, Box]:
     """Locate words in a picture: the best place of each, as shares of width and height."""
     found: dict[int, Box] = {}
-    # A file that cannot be read gives no examples.
+    # An unreadable file gives no examples.
     with suppress(ImageError):
         pixels = decode(path, max_side=DECODE_SIDE).pixels
         places = space.find_places(pixels)

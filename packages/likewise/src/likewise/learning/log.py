@@ -1,4 +1,4 @@
-"""The log of a profile: append a line, list the lines, and return what they say about a query."""
+"""The log of a profile: append a line, list the lines, and return the judgements of a query."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def now() -> datetime.datetime:
 
 
 def timestamp(moment: datetime.datetime | None = None) -> str:
-    """Return a moment (None: now) as the log writes it."""
+    """Return a time (None: now) in the format of the log."""
     return (moment or now()).isoformat(timespec="milliseconds")
 
 
 def check_person(person: str | None) -> str | None:
-    """Return the name of a person as the log keeps it, or refuse it."""
+    """Return the name of a person as the log stores it, or refuse it."""
     if person is None:
         return None
     if not isinstance(person, str) or not person.strip() or len(person) > _LONGEST_PERSON:
@@ -69,21 +69,21 @@ class LogLine(NamedTuple):
     session : int
         Its session.
     stands : bool
-        Whether it still counts.
+        Whether it is in effect.
     query : int or None
         The query's picture, where it is in the collection.
     liked, disliked : tuple of int
         Pictures that are like it and that are not.
     about : int or None
-        The line that is taken back, or the position that is rolled back to.
+        The line that is withdrawn, or the position that is rolled back to.
     contradicts : tuple of int
-        Earlier lines it says the opposite of.
+        Earlier lines it contradicts.
     text : str or None
-        What was typed.
+        The typed text.
     person : str or None
-        Who compared, or whose ``answers`` were applied or taken back; None: the owner.
+        The name of who compared, or whose ``answers`` were applied or withdrawn; None: the owner.
     answers : int
-        How many of them.
+        How many answers.
     version : int
         Counts this profile's lines.
     who : str or None
@@ -113,7 +113,7 @@ class LogLine(NamedTuple):
 
 
 class Log:
-    """The log of a collection, line by line; nothing is ever erased."""
+    """The log of a collection; lines are never deleted."""
 
     def __init__(self, store: Store, states: ProfileStates) -> None:
         self._store, self._states = store, states
@@ -121,7 +121,7 @@ class Log:
     def entries(self, profile: str = DEFAULT, *, newest: int | None = None) -> list[LogLine]:
         """Return the lines of a profile, oldest first; undone lines are marked.
 
-        ``newest`` is how many lines are wanted, counted from the end; None: all.
+        ``newest`` is how many lines are returned, counted from the end; None: all.
         """
         history = self._states.history(resolve_profile(self._store, profile))
         active = {item.number for item in history.items}

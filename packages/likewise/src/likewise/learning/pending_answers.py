@@ -1,9 +1,9 @@
 """Keep comparisons pending until the owner of a profile applies them.
 
-A comparison, of a guest above all, must not change how the owner's pictures are ranked before the
-owner agrees.  So each person's answers for a profile are lines of a profile of their own, which
-can be ranked by and inspected like any other.  Applying them is one line of the owner's log, which
-names the person, and which a roll-back removes again.
+A comparison, in particular by a guest, must not change the owner's ranking without consent. So each
+person's answers for a profile are lines of a separate profile, which can be used and inspected like
+any other.  Applying them is one line of the owner's log, with the name of the person, and a
+roll-back removes it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def answer_profiles(store: Store, into: str | None = None) -> list[AnswerProfile
 
 
 def answers_of(store: Store, into: str, person: str | None) -> str:
-    """Return the profile of a person's answers, made with the first one.
+    """Return the profile of a person's answers; create it if necessary.
 
-    Answers for a profile that itself holds answers go straight there.
+    Answers for a profile that itself holds answers go directly into it.
     """
     with store.write(durable=True) as c:
         found = answer_profiles(store)
@@ -94,7 +94,7 @@ def apply_pending(
     store: Store, states: ProfileStates, into: str, answers: str | None = None
 ) -> list[PendingAnswers]:
     """Apply pending answers to a profile: all, or those of one profile of answers."""
-    # Lock order, everywhere: the states first, then the catalog.
+    # Lock order: the states first, then the catalog.
     with states.lock, store.write(durable=True) as c:
         found = [
             one
@@ -117,7 +117,7 @@ def apply_pending(
 
 
 def undo(store: Store, states: ProfileStates, profile: str, number: int) -> int:
-    """Take a line back in a profile, and in the profiles of its answers."""
+    """Withdraw a line in a profile, and in the profiles of its answers."""
     places = [profile, *(one.profile for one in answer_profiles(store, profile))]
     with states.lock:
         there = [one for one in places if states.history(one).stands(number)]

@@ -110,7 +110,7 @@ def import_profile(store: Store, path: Path, name: str | None) -> str:
     base = meta.get("base", "")
     if not isinstance(base, str) or (base and base not in {*store.spaces(), "both", "default"}):
         raise CollectionError(
-            f"{path} ranks by {base!r}, which this collection has not; add that space first"
+            f"{path} ranks by {base!r}, which this collection lacks; add that space first"
         )
     given: dict[str, tuple[int, ImportedWeights | ImportedPairs]] = {}
     try:
@@ -138,7 +138,7 @@ def _read_pairs(
     if said["vocabulary"] != vocabulary_fingerprint(store.root, source):
         raise CollectionError(
             f"{path} was learned over another space than {source.name!r}, which {space.name!r} is "
-            "fitted to; rows of one mean nothing in the other"
+            "fitted to; their rows are not comparable"
         )
     found = ImportedPairs(arrays[f"{space.name}/rows"], arrays[f"{space.name}/counts"])
     if not found.is_usable(source.width):
@@ -153,11 +153,11 @@ def _read_weights(
     if said["vocabulary"] != fingerprint or said["width"] != space.width:
         raise CollectionError(
             f"{path} was learned with other words than space {space.name!r} has now; "
-            "weights of one vocabulary mean nothing in another"
+            "weights of different vocabularies are not comparable"
         )
     start = said["start"]
     words, weights = arrays[f"{space.name}/words"], arrays[f"{space.name}/weights"]
-    # Each word once, and no weight that a later fold could not continue from.
+    # Refuse duplicate words, and weights that a later fold cannot use.
     if not (
         start in ("ones", "zeros")
         and words.ndim == 1
@@ -182,12 +182,12 @@ def put_weights(
 ) -> int:
     """Make a profile that begins with imported weights, and return the line that logs them.
 
-    With a ``parent`` it also has that profile's verdicts and figures.
+    With a ``parent`` it also has that profile's judgements and figures.
     """
     with store.write(durable=True) as c:
         now = {space: row.generation for space, row in store.spaces().items()}
         if any(now.get(space) != generation for space, (generation, _) in given.items()):
-            raise CollectionError("new words came in between; try again")
+            raise CollectionError("new words were learned meanwhile; try again")
         check_new_name(store, name)
         position = 0 if parent is None else log_tables.last_entry(store, parent)
         log_tables.put_profile(c, name, base, timestamp(), parent, position)

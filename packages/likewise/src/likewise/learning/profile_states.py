@@ -1,8 +1,8 @@
-"""Keep what the profiles learned in memory: weights, metrics, and verdicts about queries.
+"""Keep what the profiles learned in memory: weights, metrics, and judgements of queries.
 
 It is a cache of the fold over the log, so any process can recompute it.  A fold starts from the
-longest beginning available: the state in memory, the nearest checkpoint that fits, or the first
-judgement.  Where that is far from the end (an old line was taken back), it runs in the background
+longest available beginning: the state in memory, the nearest checkpoint that fits, or the first
+judgement.  A long fold (after an old line was withdrawn) runs in the background
 (:mod:`~likewise.learning.replay`), and searches use the previous state until it is done.
 """
 
@@ -50,7 +50,7 @@ class CachedState(NamedTuple):
 class StateNow(NamedTuple):
     """A state to rank by; ``behind`` counts the items that are not in it yet.
 
-    Where that is not 0, the state is the previous one, or that of a beginning.
+    If ``behind`` is not 0, the state is the previous one, or that of a beginning.
     """
 
     state: ProfileState
@@ -60,8 +60,8 @@ class StateNow(NamedTuple):
 class ProfileStates:
     """The learned states of a collection, updated when they are read.
 
-    ``upto`` is the last line of the log that counts; None: all there are and will be.  With it
-    nothing is folded in the background.
+    ``upto`` is the last line of the log that counts; None: all lines, including future ones.  With
+    it no fold runs in the background.
     """
 
     def __init__(self, store: Store, upto: int | None = None) -> None:
@@ -73,7 +73,7 @@ class ProfileStates:
         self._states: dict[tuple[str, str], CachedState] = {}
         self._metrics: dict[tuple[str, str], PairFold] = {}
         self._replays: dict[tuple[str, str], Replay] = {}
-        # Every replay that may still use the store, wanted or not.
+        # Every replay that may still use the store, including stopped ones.
         self._started: list[Replay] = []
 
     def history(self, profile: str) -> History:
@@ -310,7 +310,7 @@ class ProfileStates:
     def _active_replay(
         self, key: tuple[str, str], history: History, codes_version: tuple[int, int]
     ) -> Replay | None:
-        """Return the replay of a profile in a space, if it is still wanted."""
+        """Return the replay of a profile in a space, unless it was stopped."""
         running = self._replays.get(key)
         if running is None:
             return None
@@ -324,7 +324,7 @@ class ProfileStates:
         elif len(history.items) - n <= AT_ONCE and history.digests[n : n + 1] == [
             running.previous_digest
         ]:
-            # What was taken back is in effect again: the previous state fits.
+            # The withdrawn line is in effect again, so the previous state fits.
             self._states[key] = previous
         else:
             return running
@@ -338,7 +338,7 @@ class ProfileStates:
             return max(1, len(self.history(running.profile).items) - running.folded)
 
     def finish(self, replay: Replay, history: History, state: ProfileState) -> None:
-        """Use the state of a replay from now on; it holds the lock."""
+        """Use the state of a finished replay from now on; the replay holds the lock."""
         key = replay.profile, replay.space.name
         if self._replays.get(key) is replay:
             del self._replays[key]
@@ -416,12 +416,12 @@ class ProfileStates:
                 after_each()
 
     def relearn(self, profile: str, space: SpaceRow) -> None:
-        """Fold everything from the first line, and check that it equals what is in use."""
+        """Fold everything from the first line, and check that it equals the current state."""
         while True:
             self.wait_for_state(profile, space)
             with self.lock:
                 used = self.state_now(profile, space)
-                if used.behind:  # another thread took something back just now
+                if used.behind:  # another thread has just withdrawn a line
                     continue
                 history, anew = self.history(profile), ProfileState(space.width)
                 self.fold_items(anew, space, history.items)
@@ -434,7 +434,7 @@ class ProfileStates:
                 return
 
     def relearn_pairs(self, profile: str, space: Space) -> None:
-        """Learn every training pair again, and check that it equals what is in use."""
+        """Learn every training pair again, and check that it equals the current state."""
 
         def keys(metric: LocalMetric | None) -> list[bytes]:
             return [] if metric is None else [lesson.key for lesson in metric.lessons]
@@ -444,7 +444,7 @@ class ProfileStates:
             self._metrics.pop((profile, space.name), None)
             if keys(self.metric(profile, space)) != keys(used):
                 raise DamagedCollection(
-                    f"profile {profile!r}: what was in use differs from its log"
+                    f"profile {profile!r}: its learned state differs from its log"
                 )
 
     # -- checkpoints ------------------------------------------------------------------------
@@ -468,7 +468,7 @@ class ProfileStates:
         if self._store.read_only:
             return
         name, generation = space.name, space.generation
-        # Lock order, everywhere: the states first, then the catalog.
+        # Lock order: the states first, then the catalog.
         with self.lock:
             n, digests = state.n_items, history.digests
             if digest is not None and digests[n : n + 1] != [digest]:
@@ -480,7 +480,7 @@ class ProfileStates:
             dropped = {key for age, key in ages.items() if age not in useful}
             profiles = list(log_tables.profiles(self._store))
             if len(kept) > MAX_CHECKPOINTS:
-                # Undone pasts leave checkpoints that fit no profile.
+                # After an undo some checkpoints fit no profile.
                 fitting = set().union(*(self.history(one).digests for one in profiles))
                 dropped |= set(kept) - set(place) - fitting
             dropped -= {one for p in profiles if (one := self._last_complete(p, space)) is not None}
@@ -505,7 +505,7 @@ class ProfileStates:
         self, c: Transaction, profile: str, space: SpaceRow, digest: bytes
     ) -> None:
         key = complete_setting(profile, space.name)
-        # A generation that is being built has its own; those before the live one are deleted.
+        # A generation in progress has its own; those before the live one are deleted.
         live = self._store.spaces()[space.name].generation
         kept = {n: one for n, one in self._store.setting(key, {}).items() if int(n) >= live}
         put_setting(c, key, kept | {str(space.generation): digest.hex()})
@@ -521,9 +521,10 @@ def checkpoint_stops(done: int, until: int) -> list[int]:
 
 
 def ages_to_keep(ages: Iterable[int]) -> set[int]:
-    """Return the ages worth keeping: the oldest of each half doubling, so any undo replays little.
+    """Return the ages of checkpoints to keep: the oldest of each half doubling.
 
-    The oldest, because it grows into the next half; of the youngest none would ever get old.
+    So any undo replays little.  The oldest is kept because it grows into the next half; if the
+    youngest were kept, none would ever get old.
     """
 
     def step(age: int) -> tuple[int, bool]:

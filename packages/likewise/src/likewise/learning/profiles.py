@@ -1,7 +1,7 @@
 """Manage profiles: learned similarities with a history of log lines.
 
-A version is (profile, position in the log, generation).  Rolling back appends a line; nothing is
-erased, so another roll-back leads forward again.
+A version is (profile, position in the log, generation).  A roll-back appends a line and deletes
+nothing, so another roll-back can restore the later version.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class Profiles(Mapping[str, Similarity]):
 
     def __getitem__(self, name: str) -> Similarity:
         known = self._similarities.profiles()
-        # Elsewhere ``default`` means the profile in use; here it is the profile of that name.
+        # Other methods take ``default`` for the profile in use; here it is the profile of that
+        # name.
         if name not in known:
             raise UnknownName(f"there is no profile {name!r}; there are {', '.join(known)}")
         return self._similarities.with_figures(known[name], open_spaces(self._store))
@@ -111,7 +112,7 @@ class Profiles(Mapping[str, Similarity]):
             self._views, self._states, similarity, top=top, examples=examples, report=report
         )
 
-    # -- made and changed -------------------------------------------------------------------
+    # -- create and change -----------------------------------------------------------------
 
     def create(self, name: str, base: str | None = None) -> None:
         """Make an empty profile over a built-in similarity."""
@@ -136,8 +137,8 @@ class Profiles(Mapping[str, Similarity]):
     def merge(self, sources: Sequence[str], name: str) -> None:
         """Make a profile from everything that several have learned.
 
-        What they share counts once; where they contradict each other about a query, the later
-        judgement counts.  The sources do not change.
+        Shared judgements count once; where two contradict each other about a query, the later one
+        counts. The sources do not change.
         """
         found = list(dict.fromkeys(resolve_profile(self._store, one) for one in sources))
         if len(found) < 2:
@@ -180,7 +181,7 @@ class Profiles(Mapping[str, Similarity]):
         """Make a profile from a file that :meth:`export` wrote; return its name."""
         return profile_files.import_profile(self._store, absolute(path), name)
 
-    # -- learned in bulk --------------------------------------------------------------------
+    # -- learn in bulk ----------------------------------------------------------------------
 
     def behind(self, profile: str = DEFAULT) -> int:
         """Return how many judgements are still being learned again in the background."""
@@ -189,8 +190,8 @@ class Profiles(Mapping[str, Similarity]):
     def settle(self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent) -> None:
         """Wait until a profile has learned everything in its log that counts.
 
-        Taking back or contradicting an old line among many thousand is learned in the background:
-        until then searches rank as before, and say how far they are ``behind``.
+        Withdrawing or contradicting an old line among many thousand is learned in the background:
+        until then searches rank as before, and report how many lines they are ``behind``.
         """
         self._states.settle(resolve_profile(self._store, profile), report)
 
@@ -237,7 +238,7 @@ class Profiles(Mapping[str, Similarity]):
     def relearn(self, profile: str = DEFAULT) -> Similarity:
         """Learn the whole log again, and return the profile with its figures.
 
-        The result must equal what is in use; else the catalog is damaged.
+        The result must equal the current state; else the catalog is damaged.
         """
         name = resolve_profile(self._store, profile)
         for space in open_spaces(self._store).values():
@@ -259,7 +260,7 @@ class Profiles(Mapping[str, Similarity]):
         check_new_name(self._store, name)
         space = sparse_space(self._similarities.profiles()[source], self._store.spaces())
         if space is None:
-            raise CollectionError(f"profile {source!r} ranks by no words; there is nothing to thin")
+            raise CollectionError(f"profile {source!r} ranks by no words, so it cannot be sparse")
         view = self._views.view(space.name)
         assert isinstance(view, SparseView)
         cost = sparse_profiles.posting_costs(view.frequency()[0])
@@ -278,7 +279,7 @@ class Profiles(Mapping[str, Similarity]):
     def compact(
         self, profile: str = DEFAULT, *, report: jobs.Report = jobs.silent
     ) -> sparse_profiles.Compaction:
-        """Give a sparse profile an index with its own words only; return what that saved."""
+        """Give a sparse profile a smaller index with its own words; return the figures."""
         name = resolve_profile(self._store, profile)
         with self._store.lease("compact"):
             space_rows.tidy(self._store)

@@ -1,8 +1,8 @@
 """Fold a long history in a background thread, while searches use the previous state.
 
-Taking back or contradicting an old line changes everything folded after it: minutes, for a log of a
-hundred thousand lines.  The lock of the states is held only between stretches, to check that the
-history still begins with what was folded, which a later undo may have changed.
+Withdrawing or contradicting an old line changes everything folded after it, which takes minutes for
+a log of a hundred thousand lines.  The lock of the states is held only between stretches, to check
+that the history still begins with the folded items, which a later undo may have changed.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class Replay:
         return self._ended.is_set()
 
     def stop(self) -> None:
-        """Make it end soon, without using its state."""
+        """Stop it soon, without using its state."""
         self._stopping.set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it ended, and return whether it has; never call it with the lock held."""
+        """Wait for its end and return whether it ended; never call it with the lock held."""
         return self._ended.wait(seconds)
 
     def join(self) -> None:
@@ -105,7 +105,7 @@ class Replay:
                     break
                 stop = min(n + STRETCH, len(history.items))
                 items, digest = history.items[n:stop], history.digests[stop]
-            # Closer towards the end, so that the next undo finds a checkpoint near it.
+            # Closer towards the end, so that the next undo has a checkpoint near it.
             apart = min(KEEP_EVERY, max(STRETCH, left // 2))
             if n - kept >= apart or (stopping and n - kept >= KEEP_STOPPED):
                 states.checkpoint(

@@ -48,7 +48,7 @@ class Shares:
         return len(self._load())
 
     def create(self, name: str, profile: str = "default") -> str:
-        """Make a link and return its token, which cannot be shown again."""
+        """Make a link and return its token, which cannot be read again."""
         name = name.strip()
         if not name or len(name) > _LONGEST or not name.isprintable():
             raise InvalidInput(f"{name!r} is no name; 1 to {_LONGEST} letters expected")
@@ -56,7 +56,9 @@ class Shares:
         with self._store.write() as c:
             shares = self._load()
             if any(one.name == name for one in shares):
-                raise CollectionError(f"{name} has a link already; close it first, or another name")
+                raise CollectionError(
+                    f"{name} has a link already; close it first, or choose another name"
+                )
             if name.casefold() in {one.name.casefold() for one, _ in working_keys(self._store)}:
                 raise CollectionError(f"{name} has a key already; another name expected")
             if len(shares) >= MAX_SHARES:

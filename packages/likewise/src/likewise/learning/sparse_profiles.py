@@ -1,8 +1,8 @@
 """Make a sparse profile, in which most words weigh nothing, and a smaller index for it.
 
-Its weights are learned from zero over the judgements of another profile, and logged whole.  Its
-compacted segments answer with the same scores as the full index, which stays for other searches; a
-word that gains weight later is answered from the rows until the next compaction.
+Its weights are learned from zero over the judgements of another profile, and logged as a whole.
+Its compacted segments give the same scores as the full index, which stays for other searches.  A
+word that gains weight later is scored from the rows until the next compaction.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SparseOutcome:
     n_triplets : int
         What it was learned from.
     agreement, agreement_before : float or None
-        Share of triplets held back that are right with it, and with the profile it comes from.
+        Share of held-out triplets that are right with it, and with its source profile.
     kept_words : int
         Words whose weight is not zero.
     width : int
@@ -106,9 +106,9 @@ def learn_sparse(
 ) -> tuple[SparseOutcome, ImportedWeights | None]:
     """Learn sparse weights from zero, if they agree no less often than the profile.
 
-    The newest fifth of the judgements decides: of the weights learned from the others, the
+    The newest fifth of the judgements is held out.  Of the weights learned from the others, the
     sparsest that are right about it as often as the profile (learned from the same others) are
-    learned once more from all.  Imported weights count for the profile, but are not taken over.
+    learned once more from all.  Imported weights count for the profile, but are not copied.
     """
     with states.lock:
         every = list(states.history(profile).items)
@@ -191,7 +191,7 @@ def _margins(data: _TrainingSet, weights: Any, which: NDArray[np.bool_]) -> Any:
 
 
 def posting_costs(frequency: Iterable[int]) -> Any:
-    """Return postings of each word over their mean: the penalty is put where searches pay."""
+    """Return postings of each word over their mean, which put the penalty on costly words."""
     counts = np.maximum(np.asarray(frequency, np.float64), 1.0)
     return counts / counts.mean()
 

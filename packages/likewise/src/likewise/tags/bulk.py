@@ -1,7 +1,7 @@
 """Suggest tags for many pictures: a job that can be killed at any moment and continues later.
 
 Pictures are processed by id, a batch per transaction, which also records the progress.  The same
-job with the same evidence continues behind that picture.  Suggestions are no evidence, so a run
+job with the same evidence continues after the last picture.  Suggestions are no evidence, so a run
 never changes what it or the next one suggests.  Workers have no catalog: they get the tagged
 pictures once, as a file, and the rows of a batch with each task.
 """
@@ -48,15 +48,15 @@ class TagRun:
     Attributes
     ----------
     pictures : int
-        Looked at.
+        Pictures that were processed.
     tagged, tags : int
         Pictures that got suggestions, and how many.
     resumed : int
-        The picture it continued behind (0: from the beginning).
+        The picture it continued after (0: from the beginning).
     measured : bool
         Whether confidences are measured on this collection.
     action : int or None
-        What undoes it (None: nothing changed).
+        The action that undoes it (None: no change).
     found : dict of int to list of (str, float)
         Filled by a dry run: picture to (tag, confidence).
 
@@ -209,7 +209,7 @@ class _Batches(NamedTuple):
             )
 
     def send(self, workers: Workers) -> Iterator[SuggestedPart]:
-        """Yield batches in their order, suggested by workers from the evidence of the beginning."""
+        """Yield batches in order, suggested by workers from the evidence at the start."""
         sent: dict[int, tuple[int, list[int], list[int]]] = {}
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -237,7 +237,7 @@ class _Batches(NamedTuple):
                     following += 1
 
     def _gather(self, part: Sequence[int]) -> tuple[list[int], Batch]:
-        """Return the pictures of a part that are wanted, and a batch of those with rows."""
+        """Return the pictures of a part that need tags, and a batch of those with rows."""
         tags = self.evidence.tags
         wanted = [image for image in part if self.also_tagged or image not in tags]
         images, rows = self.evidence.rows_of(self.views, wanted)
@@ -302,7 +302,7 @@ class SuggestionsUndone(NamedTuple):
 def undo_suggestions(c: Transaction, store: Store, action: int) -> SuggestionsUndone:
     """Inside a transaction, restore the suggestions from before an action.
 
-    One that was accepted, rejected or changed since is left alone.
+    Suggestions that were accepted, rejected or changed since stay.
     """
     result = SuggestionsUndone(set(), set())
     changes = action_tables.suggestion_changes(store, action)

@@ -1,12 +1,12 @@
 """Turn a tag's score into a confidence: isotonic regression, measured on the collection.
 
-Tagged pictures are left out and asked about as if they were new.  The share of suggestions that
-were right, as a rising function of the score, is the confidence.  Up to a hundred tagged pictures
-each is left out alone; above, groups of at most a fiftieth are left out together, which shares the
+Tagged pictures are held out and get suggestions as if they were new.  The share of correct
+suggestions, as a rising function of the score, is the confidence.  Up to a hundred tagged pictures
+each is held out alone; above, groups of at most a fiftieth are held out together, which shares the
 work and moves the mean confidence by less than 0.01 (``docs/results/tags.md``).
 
-The same pictures choose the weight of the linear classifier in the score: the mix under which
-their tags are the most likely (:mod:`~likewise_methods.siso.mixed`).
+The same pictures choose the weight of the linear classifier in the score: the mix under which their
+tags are the most likely (:mod:`~likewise_methods.siso.mixed`).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Calibration:
 class CalibrationRun:
     """A calibration that is measured step by step, so that no suggestion waits for all of it.
 
-    The pictures asked about and their groups are fixed at the start (``together``: the size of a
+    The held-out pictures and their groups are fixed at the start (``together``: the size of a
     group, instead of a fiftieth).  Tags given meanwhile count; a picture that lost its tags is
     skipped.
     """
@@ -135,11 +135,11 @@ class CalibrationRun:
 
     @property
     def n_left(self) -> int:
-        """Pictures still to be asked about."""
+        """Pictures that remain to be measured."""
         return len(self._left)
 
     def measure_some(self, evidence: Evidence, views: Views, most: int | None = None) -> None:
-        """Ask about the next ``most`` pictures; by default about the next group."""
+        """Measure the next ``most`` pictures; by default the next group."""
         first = self._left[0][0]
         count = sum(at == first for at, _ in self._left) if most is None else most
         part, self._left = self._left[:count], self._left[count:]
@@ -154,10 +154,10 @@ class CalibrationRun:
     def _take_in(self, opinion: Opinion, own: set[str], gone: Mapping[str, int]) -> None:
         """Record the scores of a picture with the tags ``own``, under every mix.
 
-        ``gone`` counts the pictures left out with it, by tag.
+        ``gone`` counts the pictures held out with it, by tag.
         """
         if opinion.odds is not None:
-            # A tag that every picture has says nothing; nor does one with hardly a picture left.
+            # Skip tags of all pictures, and tags with hardly a picture left.
             usable = np.array([tag not in self._universal for tag in opinion.names], bool)
             left = {tag for tag in own if self._counts[tag] - gone.get(tag, 0) >= _FEWEST_LEFT}
             right = np.array([tag in left for tag in opinion.names], bool)
@@ -172,16 +172,16 @@ class CalibrationRun:
 
     @property
     def answers(self) -> list[Answers]:
-        """What was suggested for each picture, under the best mix so far."""
+        """The suggestions for each picture, under the best mix so far."""
         return self._answers[self.choice.best]
 
     def step_size(self, tagged: int) -> int:
-        """Return how many pictures to ask about per suggestion: fewer where each takes longer."""
+        """Return how many pictures to measure per suggestion: fewer where each takes longer."""
         return max(_LEAST_PIECE, min(_PIECE, _PIECE * _WHOLE_PIECES_UP_TO // max(tagged, 1)))
 
     def curve(self, evidence: Evidence) -> Calibration:
         """Return the calibration; empty where too few suggestions were made."""
-        # A suggestion of a tag that all tagged pictures have could never have been wrong.
+        # A tag that all tagged pictures have can never be a wrong suggestion.
         universal = _universal_tags(evidence)
         found = [
             (score, true)
@@ -202,7 +202,7 @@ class CalibrationRun:
 def measure_calibration(
     evidence: Evidence, views: Views, spaces: tuple[tuple[str, int], ...], report: Report
 ) -> Calibration:
-    """Measure a calibration whole; the same evidence gives the same curve."""
+    """Measure a complete calibration; the same evidence gives the same curve."""
     run = CalibrationRun(evidence, spaces)
     total = run.n_left
     while not run.is_done:
@@ -225,8 +225,9 @@ def fit_isotonic(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit the rising curve with the least squared error and return its points.
 
-    Two wrong answers are added: one at the highest score, so that a few right answers never give
-    certainty, and one at zero (or the lowest score below), so that unseen low scores promise less.
+    Two wrong suggestions are added: one at the highest score, so that a few right ones never give
+    certainty, and one at zero (or the lowest score below), so that unseen low scores get less
+    confidence.
     """
     from sklearn.isotonic import IsotonicRegression
 

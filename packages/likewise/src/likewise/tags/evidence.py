@@ -1,7 +1,7 @@
-"""Keep the tagged pictures in memory as an annotator, in step with the catalog.
+"""Keep the tagged pictures in memory as an annotator, up to date with the catalog.
 
-The catalog numbers every change of tags, so an update costs what changed and not what there is.
-Suggestions that were not accepted are no evidence: a bulk run must not confirm itself.
+The catalog numbers every change of tags, so the cost of an update depends on the changes only. Open
+suggestions are no evidence: a bulk run must not confirm itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 class Reconstruction(NamedTuple):
-    """The pictures that reconstruct one picture, with their shares, the largest first.
+    """The pictures that reconstruct a picture, with their shares, the largest first.
 
     ``tags`` are those of these pictures, ``scores`` are those of the candidate tags.
     """

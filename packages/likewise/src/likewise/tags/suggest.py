@@ -2,8 +2,8 @@
 
 A suggestion's score is the sum of the shares of the pictures behind it, mixed with the odds of a
 linear classifier where that helps.  Its confidence is how often such a score was right in this
-collection (:mod:`~likewise.tags.calibration`).  Suggesting only reads: a calibration it measures
-stays in memory until a call that writes stores it.
+collection (:mod:`~likewise.tags.calibration`).  Suggesting only reads: a new calibration stays in
+memory until a call that writes stores it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SupportingPicture:
 
     See Also
     --------
-    Suggestion : what it speaks for.
+    Suggestion : the tag it supports.
     """
 
     id: int
@@ -58,7 +58,7 @@ class Suggestion:
     score : float
         The annotator's score.
     because : tuple of SupportingPicture
-        The pictures it rests on.
+        The tagged pictures that support it.
     calibrated : bool
         See ``confidence``.
 
@@ -87,7 +87,7 @@ class Suggester:
         self._unsaved: dict[str, Calibration] = {}
 
     def suggest(self, query: ResolvedQuery, k: int) -> list[Suggestion]:
-        """Return the k most likely tags, without those the picture has or that were rejected."""
+        """Return the k most likely tags, except those it has or that were rejected for it."""
         if query.vector is not None:
             raise InvalidInput("tags are suggested for pictures; a vector was given")
         with self.lock:
@@ -98,7 +98,7 @@ class Suggester:
                     continue
                 image = query.image
                 if image is None and query.key is not None:
-                    # A copy from outside the collection must not be its own evidence.
+                    # A picture of the collection must not be evidence for its own copy.
                     image = self._store.image_of_hash(query.key)
                 own = () if image is None else (image,)
                 calibration = self.calibration(evidence)
@@ -134,9 +134,10 @@ class Suggester:
     def calibration(
         self, evidence: Evidence, *, exact: bool = False, report: Report = silent
     ) -> Calibration:
-        """Return the calibration, measured again where tags changed enough (``exact``: at all).
+        """Return the calibration, measured again if tags changed enough (``exact``: if they
+        changed).
 
-        A slightly outdated one serves while the next is measured, a few pictures per suggestion,
+        A slightly outdated one is used while the next is measured, a few pictures per suggestion,
         so that accepting a tag never waits for a whole measurement.
         """
         spaces = self._store.spaces()

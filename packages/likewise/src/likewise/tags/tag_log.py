@@ -1,8 +1,8 @@
-"""Log what people say about tags, and derive which tags that gives.
+"""Log statements about tags, and derive the tags in effect.
 
 A log line names pictures by content and tags by name: *accept* gives the tags, *reject* refuses
-them, *withdraw* takes an earlier line back.  The newest line in effect about a picture and a tag
-decides, and counts more than any file, before and after the file is read again.
+them, *withdraw* withdraws an earlier line.  The newest line in effect about a picture and a tag
+decides, and takes precedence over files, before and after a file is read again.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class TagLogLine(NamedTuple):
     tags : tuple of str
         Their names.
     source : str
-        Who says so.
+        Its source.
     stands : bool
-        Whether it still counts.
+        Whether it is in effect.
     withdraws : int or None
-        The line it takes back.
+        The line it withdraws.
     who : str or None
-        The named key it was said with; None: the owner.
+        The named key it was written with; None: the owner.
 
     See Also
     --------
@@ -72,14 +72,14 @@ def write_line_within(
 ) -> int | None:
     """Inside a transaction, log that a person gives or rejects tags; return the line's number.
 
-    None where nothing new is said.  The tags are also suggested for the pictures ``suggested``,
-    which withdrawing the line takes back.
+    None if the line would change nothing.  The tags are also suggested for the pictures
+    ``suggested``, which withdrawing the line undoes.
     """
     hashes = store.hashes(images)
     lost = next((image for image in images if image not in hashes), None)
     if lost is not None:
-        raise CollectionError(f"picture {lost} left the collection; look again")
-    # Pictures about which nothing new is said stay out of the line: undo must not change them.
+        raise CollectionError(f"picture {lost} was removed from the collection; reload")
+    # The line omits pictures for which it changes nothing, so that undo does not change them.
     changed = {
         digest
         for digest in hashes.values()
@@ -100,7 +100,7 @@ def write_line_within(
 
 
 def withdraw(store: Store, number: int | None) -> TagLine:
-    """Take back a line about tags (None: the newest in effect) and return it."""
+    """Withdraw a line about tags (None: the newest in effect) and return it."""
     with store.write(durable=True) as c:
         line = tag_tables.standing_line(store, number)
         if line is None and number is None:
@@ -115,17 +115,17 @@ def withdraw(store: Store, number: int | None) -> TagLine:
 
 
 def withdraw_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[bytes], set[bytes]]:
-    """Take back a line in effect, inside a transaction.
+    """Withdraw a line in effect, inside a transaction.
 
-    Returns the pictures whose tags were restored, and those left as they are because a later line
-    is about them.
+    Return the pictures whose tags were restored, and those that stay because a later line is about
+    them.
     """
     write_withdrawal(c, store, line)
     return put_back_within(c, store, line)
 
 
 def write_withdrawal(c: Transaction, store: Store, line: TagLine) -> int:
-    """Append the line that takes another one back, without changing any tags."""
+    """Append the line that withdraws another one, without changing any tags."""
     return append_entry(c, _PROFILE, WITHDRAW, timestamp(), 0, {"line": line.number})
 
 
@@ -142,7 +142,7 @@ def put_back_within(c: Transaction, store: Store, line: TagLine) -> tuple[set[by
 
 
 def restore_within(c: Transaction, store: Store, withdrawal: int) -> bool:
-    """Take a withdrawal back, inside a transaction; return whether its line counts again.
+    """Undo a withdrawal, inside a transaction; return whether its line is in effect again.
 
     A later line about the same picture and tag still takes precedence.
     """
@@ -180,7 +180,7 @@ def _words_before(
 
 
 def newest_words(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
-    """Return what the newest of some lines in effect says about each picture and tag."""
+    """Return the newest statement of some lines in effect about each picture and tag."""
     return {
         (digest, tag): Word(line.kind == ACCEPT, line.source, line.number)
         for line in lines
@@ -191,7 +191,7 @@ def newest_words(lines: Iterable[TagLine]) -> dict[tuple[bytes, str], Word]:
 
 
 def words_of_log(lines: Sequence[TagLine]) -> dict[tuple[bytes, str], Word]:
-    """Replay the whole log: what counts for each picture and tag.  The tables must agree."""
+    """Replay the whole log: the statement in effect for each picture and tag, as in the tables."""
     active: list[TagLine] = []
     withdrawn: set[int] = set()
     # A withdrawal can be withdrawn too, so the newest line comes first.

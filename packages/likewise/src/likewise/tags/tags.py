@@ -1,6 +1,6 @@
-"""The tags of a collection: set, suggested, accepted, rejected, imported and exported.
+"""The tags of a collection: set, suggest, accept, reject, import and export them.
 
-What a person says goes into the log and counts more than what files say (``docs/tags.md``).
+Statements of people go into the log and take precedence over files (``docs/tags.md``).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 
 class TagsChanged(NamedTuple):
-    """Log lines that a change wrote, and the action they form (None: too few pictures)."""
+    """Log lines that a change wrote, and their action (None: too few pictures)."""
 
     lines: list[int]
     action: int | None
 
 
 class SavedQuery(NamedTuple):
-    """A typed query saved as a tag; ``line`` is for undo, None where nothing was new."""
+    """A typed query saved as a tag; ``line`` is for undo, None if it changed nothing."""
 
     tag: str
     line: int | None
@@ -89,9 +89,9 @@ class Tags:
     ) -> list[int]:
         """Give tags to pictures and take tags from them, in one transaction.
 
-        Returns the numbers of the log lines for :meth:`undo`: one for the tags given, one for the
-        tags taken, none where nothing changed.  For several pictures it is an action, which
-        ``actions.undo`` takes back whole.
+        Return the numbers of the log lines for :meth:`undo`: one for the tags given, one for the
+        tags taken, none without a change.  For several pictures it is an action, which
+        ``actions.undo`` undoes as a whole.
         """
         return self.change_many(pictures, add, remove, source=source).lines
 
@@ -191,15 +191,15 @@ class Tags:
     ) -> SavedQuery:
         """Tag the pictures liked under a text, and suggest the tag for its k best other hits.
 
-        ``above`` is the lowest score for a suggestion; ``profile`` says whose likes count.  One log
-        line holds both, so that one :meth:`undo` takes both back.
+        ``above`` is the lowest score for a suggestion; ``profile`` is the profile whose likes
+        count.  One log line holds both, so that one :meth:`undo` undoes both.
         """
         store = self._store
         (name,) = clean_all([tag])
         liked, disliked = self._log().verdicts(text=text, profile=profile)
         if not liked:
             raise CollectionError(
-                f"nothing was liked under {text[:60]!r} yet; like the pictures that it means first"
+                f"nothing was liked under {text[:60]!r} yet; like some pictures first"
             )
         k = whole(k, "k", 0)
         judged = {*liked, *disliked}
@@ -232,14 +232,14 @@ class Tags:
         return SavedQuery(name, number, tuple(images), tuple(further), action)
 
     def undo(self, number: int | None = None) -> int:
-        """Take back the newest line about tags, or the one given; return its number."""
+        """Withdraw the newest line about tags, or the given one; return its number."""
         return tag_log.withdraw(self._store, number).number
 
     def log(self, newest: int | None = None) -> list[tag_log.TagLogLine]:
-        """Return what people said about tags, oldest first; withdrawn lines are marked."""
+        """Return the lines about tags, oldest first; withdrawn lines are marked."""
         return tag_log.list_lines(self._store, newest)
 
-    # -- looking ----------------------------------------------------------------------------
+    # -- read ------------------------------------------------------------------------------
 
     def of(self, picture: PictureName) -> list[str]:
         """Return the tags of a picture."""
@@ -323,12 +323,12 @@ class Tags:
         with self._store.lease("tags clear"):
             return bulk.clear_suggestions(self._store)
 
-    # -- in and out -------------------------------------------------------------------------
+    # -- files ------------------------------------------------------------------------------
 
     def import_file(
         self, path: str | os.PathLike[str], *, replace: bool = False
     ) -> tag_files.TagImport:
-        """Import tags from a CSV or JSON file; pictures it names in vain are listed."""
+        """Import tags from a CSV or JSON file; the result lists unknown pictures."""
         return tag_files.import_tags(self._store, absolute(path), replace=replace)
 
     def from_folders(self, levels: int | None = 1) -> int:

@@ -1,1 +1,1 @@
-"""Metrics and maps learned from what people said, as similarities by name."""
+"""Metrics and maps learned from judgements, as similarities by name."""

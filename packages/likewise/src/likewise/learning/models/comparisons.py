@@ -58,15 +58,15 @@ class ComparisonRecord(NamedTuple):
     anchor, nearer, farther : int or None
         The anchor is closer to the second than to the third.
     person : str or None
-        Who made it; None: the owner.
+        The name of who made it; None: the owner.
     source : str
-        Where it came from.
+        Its source.
     at : float
         When it was made, in seconds since 1970.
 
     See Also
     --------
-    ComparisonQuestion : what is asked.
+    ComparisonQuestion : the question.
     """
 
     number: int
@@ -104,25 +104,25 @@ class PairAgreement(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparisonReport:
-    """How many comparisons stand, and how much they agree: with a map, and with each other.
+    """How many comparisons are in effect, and how often they agree with a map and each other.
 
     Attributes
     ----------
     comparisons, questions, pictures : int
-        In effect, asked, and named.
+        Comparisons in effect, different questions, and pictures in them.
     repeated, contradicted : int
         Questions with several answers, and with both.
     space : str
         The space that agreement is measured in.
     agreement, agreement_plain : float or None
-        That of a map learned without the comparison asked, and of the space alone; None where
-        there are too few.
+        That of a map learned without the tested comparison, and of the space alone; None where
+    there are too few.
     sources : dict of str to int
-        Where comparisons came from.
+        Comparisons by source.
     annotators : tuple of Annotator
-        How far each person agrees.
+        How often each person agrees.
     between : tuple of PairAgreement
-        How far two people do.
+        How often two people agree.
     gains : Spread
         Differences of the two agreements, comparison by comparison.
 
@@ -147,7 +147,7 @@ class ComparisonReport:
 
     @property
     def gain(self) -> Interval | None:
-        """What a map adds to the share that agrees, in 95 of 100 cases; None for too few."""
+        """How much a map adds to the agreement, in 95 of 100 cases; None for too few."""
         return mean_interval(self.gains)
 
 
@@ -170,10 +170,10 @@ class Comparisons:
     ) -> int:
         """Log that ``anchor`` is closer to ``nearer`` than to ``farther``; return its number.
 
-        ``person`` names who says so, where several people compare.  The answer is pending, in a
-        profile of that person's answers, and changes no ranking before :meth:`take_in`; maps use
-        it.  ``at_once`` teaches the profile itself one triplet.  Unlike a judgement it is no
-        verdict on either picture.
+        ``person`` is the name of who answers, where several people compare.  The answer is pending,
+        in a profile of that person's answers, and changes no ranking before :meth:`take_in`; maps
+        use it. ``at_once`` makes the profile itself learn one triplet.  Unlike a judgement, it is
+        no statement about either picture alone.
         """
         name = resolve_profile(self._store, profile)
         who = check_person(person)
@@ -201,13 +201,13 @@ class Comparisons:
     ) -> list[pending_answers.PendingAnswers]:
         """Apply pending answers to a profile: all, or those of one profile of answers.
 
-        Each person's answers are one line of the log; a roll-back removes them again.
+        Each person's answers become one line of the log; a roll-back removes them again.
         """
         name = resolve_profile(self._store, profile)
         return pending_answers.apply_pending(self._store, self._states, name, answers)
 
     def undo(self, number: int, *, profile: str = DEFAULT) -> int:
-        """Take an answer back, whether pending or applied."""
+        """Withdraw an answer, whether pending or applied."""
         name = resolve_profile(self._store, profile)
         return pending_answers.undo(self._store, self._states, name, number)
 
@@ -260,7 +260,7 @@ class Comparisons:
     def report(
         self, *, space: str | None = None, profile: str = DEFAULT, seed: int = 0
     ) -> ComparisonReport:
-        """Report how many comparisons there are, who made them, and how much they agree."""
+        """Report how many comparisons there are, from whom, and how often they agree."""
         row = model_rows.dense_space(self._store, space)
         said, _ = self._active(profile)
         given, used = gather_comparisons(
@@ -278,7 +278,7 @@ class Comparisons:
 def report_comparisons(
     space: SpaceRow, said: Sequence[Comparison], given: MapData, used: NDArray[np.bool_], seed: int
 ) -> ComparisonReport:
-    """Report how many comparisons there are, who made them, and how much they agree."""
+    """Report how many comparisons there are, from whom, and how often they agree."""
     right = plain = None
     gains = UNTESTED
     if len(given.said) >= FEWEST:

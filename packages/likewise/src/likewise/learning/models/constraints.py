@@ -1,7 +1,7 @@
 """Collect training data for metrics and maps: pairs, triplets and labels, over rows of pictures.
 
-A judgement makes the query similar to what was liked and dissimilar to what was disliked; where
-nothing was disliked, pictures shown above a liked one count as dissimilar.  A comparison makes a
+A judgement makes the query similar to the liked pictures and dissimilar to the disliked ones; where
+no picture was disliked, pictures shown above a liked one count as dissimilar.  A comparison makes a
 triplet, and two pairs: the nearer picture similar, the farther one dissimilar.
 """
 
@@ -32,8 +32,8 @@ Numbers = NDArray[np.int64]
 class Constraints:
     """Rows of the pictures in judgements and comparisons, and pairs and triplets of row numbers.
 
-    ``same`` says whether a pair is similar; ``said_in`` is the query of each pair and ``asked_in``
-    that of each triplet, so that what belongs together can be held out together.  ``compared``
+    ``same`` says whether a pair is similar.  ``said_in`` and ``asked_in`` are the query of each
+    pair and of each triplet, so that those of one query can be held out together.  ``compared``
     marks triplets from comparisons, ``explicit`` those whose far picture was named (disliked, or
     the farther one of a comparison).  ``opposed`` counts pairs left out because of equal votes.
     """
@@ -55,7 +55,7 @@ class Constraints:
         """Return (pairs, same) without those of some queries and of their triplets.
 
         A pair may have been judged from either end, so the triplets count too.  ``asked`` are
-        further triplets that must not be learned; their rows may lie beyond ``X``.
+        further triplets to hold out; their rows may lie beyond ``X``.
         """
         own = self.triplets[np.isin(self.asked_in, queries)]
         out = own if asked is None else np.concatenate([own, asked])
@@ -172,7 +172,7 @@ def active_comparisons(store: Store, items: Iterable[Item]) -> list[Comparison]:
 def profile_items(store: Store, states: ProfileStates, profile: str) -> tuple[str, list[Item], int]:
     """Return (profile, its items, the last line that was read), with its pending answers.
 
-    Pending answers count, since a map or a metric ranks only where its owner chose it.
+    Pending answers count, because a map or metric is used only on request.
     """
     used = resolve_profile(store, profile)
     with states.lock:

@@ -1,8 +1,8 @@
 """Learn a map from comparisons: embed some pictures, and place all others by their features.
 
-People's comparisons come from the log.  Where there are none or too few, more are generated from
-the space (a neighbour is nearer than a picture drawn at random) or from labels, and counted apart.
-Pictures beyond the anchors are placed by :class:`~likewise_methods.ordinal.kernel_map.KernelMap`.
+Comparisons come from the log.  Where there are too few, more are generated from the space (a
+neighbour is nearer than a picture drawn at random) or from labels, and counted separately. Pictures
+beyond the anchors are placed by :class:`~likewise_methods.ordinal.kernel_map.KernelMap`.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def gather_comparisons(
 
 
 def learn_map(given: MapData, space: SpaceRow, seed: int, report: Report) -> LearnedMap:
-    """Embed the anchors, for ranking and drawing, and learn to place the others."""
+    """Embed the anchors for ranking and drawing, and learn to place the others."""
     choice = _choose(given, space, seed, report)
     source, n_ranked = choice["source"], choice["dimensions"]
     report(Progress("drawing the map", 0, 0))
@@ -162,7 +162,7 @@ def embed(triplets: Triplets, n: int, dimensions: int, seed: int, starts: int = 
 
 
 def upright(places: Floats) -> Floats:
-    """Rotate centred places so that their largest spread is horizontal."""
+    """Rotate centred points so that their largest spread is horizontal."""
     if len(places) < 2:
         return places
     values, axes = np.linalg.eigh(places.T @ places)
@@ -179,7 +179,7 @@ def from_neighbours(X: NDArray[np.float32], seed: int) -> Triplets:
     k = min(NEIGHBOURS, n - 2)
     near, _ = Exact("l2").build(X).search(X, k + 1)
     anchors = np.arange(n)
-    # Copies of a picture may come before it in its own list.
+    # Copies of a picture may precede it among its own neighbours.
     own = near == anchors[:, None]
     own[~own.any(axis=1), -1] = True
     near = near[~own].reshape(n, k)

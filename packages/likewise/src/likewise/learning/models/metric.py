@@ -119,10 +119,10 @@ class _TestTriplets:
 
 
 def _test_triplets(said: Constraints, n_rows: int, rng: np.random.Generator) -> _TestTriplets:
-    """Return the triplets that test a metric: far pictures that were named, else random ones.
+    """Return triplets to test a metric: far pictures that were named, else random ones.
 
-    Pictures shown above the liked one were mostly ranked there by the space itself, so it loses
-    such a triplet before the test; they are not used.
+    Pictures shown above the liked one were mostly ranked there by the space itself, which would
+    always fail such a triplet; they are not used.
     """
     triplets, queries = said.triplets[said.explicit], said.asked_in[said.explicit]
     if len(triplets) >= ENOUGH and len(np.unique(queries)) > 1:
@@ -132,7 +132,7 @@ def _test_triplets(said: Constraints, n_rows: int, rng: np.random.Generator) -> 
     made = [np.zeros((0, 3), np.int64)]
     for one in np.unique(query).tolist():
         near = liked[query == one]
-        # A pair liked from the other end is similar too.
+        # A pair is also similar if it was liked from the other picture.
         known = said.pairs[said.same & (said.pairs == one).any(axis=1)]
         others = np.setdiff1d(np.arange(n_rows), [one, *known.ravel()])
         if len(others):
@@ -199,7 +199,7 @@ def _choose_strength(
                 # Without the penalty the metric has a closed form, and ranks nearly the same.
                 mapped = _s3ml(strength, 0.0).fit(few, pairs, same).transform(few)
             right[strength][held] = agreement(mapped, asked.triplets[held])
-    # Of two that are right as often, the one that changes less.
+    # Of two that are right equally often, the one that changes less.
     best = max(right, key=lambda strength: (right[strength].sum(), -strength))
     learned = _is_clearly_better(right[best], plain, asked.queries)
     return best if learned else 0.0, {

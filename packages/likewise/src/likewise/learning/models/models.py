@@ -48,7 +48,7 @@ class MapPoints(NamedTuple):
 
 
 class Models(Mapping[str, Model]):
-    """Learned metrics and maps by name, with their figures; search by that name uses one.
+    """Metrics and maps by name, with their figures; ``search(by=name)`` uses one.
 
     A model is learned from the log and from vectors, so it can always be learned again.
     """
@@ -84,8 +84,8 @@ class Models(Mapping[str, Model]):
         """Learn a metric from a profile's judgements; ``search(by=name)`` ranks by it.
 
         Liked pictures make similar pairs, disliked ones dissimilar pairs, comparisons one of each.
-        Where there is too little to learn from, or it does not help on held-out queries, the
-        space's own distance is kept: ``figures["learned"]`` is false and ``"reason"`` says why.
+        With too little data, or without a gain on held-out queries, the space's own distance is
+        kept: ``figures["learned"]`` is false and ``"reason"`` says why.
         """
         with self._store.lease("learn metric"):
             return self._learn_metric(name, space, profile, report, seed=seed)
@@ -152,7 +152,7 @@ class Models(Mapping[str, Model]):
         said_in += [one.profile for one in answer_profiles(self._store, found.profile)]
         return sum(len(log_tables.entries(self._store, one, found.position)) for one in said_in)
 
-    # -- how ----------------------------------------------------------------------------------
+    # -- internal -----------------------------------------------------------------------------
 
     def _unknown(self, name: str) -> UnknownName:
         known = ", ".join(models(self._store)) or "none yet"
@@ -197,7 +197,7 @@ class Models(Mapping[str, Model]):
         return self._save(name, said_by, row, made.map, made.figures, options, report)
 
     def follow_generations(self, report: jobs.Report) -> None:
-        """Learn again the models of replaced vectors; the caller holds the lease.
+        """Learn models of replaced vectors again; the caller holds the lease.
 
         One that cannot be learned (its space is empty, say) stays, and fails when it is used.
         """

@@ -1,8 +1,8 @@
-"""Suggest the comparisons whose answers would teach a map most.
+"""Suggest the comparisons whose answers would improve a map most.
 
-Only neighbours are asked about: people can say which of two pictures similar to a third is nearer,
-not which of two unrelated ones.  A small map of the pictures compared so far and of some
-neighbourhoods says which questions it is least sure about.
+Questions are only about neighbours: people can say which of two pictures similar to a third is
+nearer, not which of two unrelated ones.  A small map of the pictures compared so far and of some
+neighbourhoods finds the most uncertain questions.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _candidates(
         if anchor in place and one in place and other in place
     ]
     made = np.array(rows, np.int64).reshape(-1, 3)
-    # The side must not give the answer away.
+    # The order must not reveal the answer.
     turned = rng.random(len(made)) < 0.5
     made[turned] = made[turned][:, [0, 2, 1]]
     return made

@@ -58,7 +58,7 @@ def sample_rows(
     seed: int,
     avoid: Collection[int] = (),
 ) -> tuple[Ids, Floats32]:
-    """Draw at most ``most`` pictures at random, ordered by id; never those to ``avoid``."""
+    """Draw at most ``most`` pictures at random, ordered by id, without those to ``avoid``."""
     known = np.array(sorted(store.ids() - set(avoid)), np.int64)
     rng = np.random.default_rng(seed)
     # Some pictures may lack a vector; the sample is then a little smaller.
@@ -102,7 +102,7 @@ def agreement(rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def agreement_plain(space: SpaceRow, rows: Any, triplets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return the same for the space itself, as a search by it would rank."""
+    """Return the same as :func:`agreement` for the distance of the space itself."""
     if metric_of(space) != "ip":
         return agreement(rows, triplets)
     a, b, c = (np.asarray(rows[triplets[:, i]], np.float64) for i in range(3))
