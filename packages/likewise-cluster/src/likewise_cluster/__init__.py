@@ -1,6 +1,6 @@
 """Likewise beyond one machine: PostgreSQL catalogs, Qdrant engines and Dask workers.
 
-The product finds all of it by the entry points of this package.
+The product loads these through the entry points of this package.
 """
 
 from typing import TYPE_CHECKING

@@ -180,7 +180,7 @@ def move(
     report_found(found)
     servers = running_servers(found.path)
     if servers:
-        # It would go on answering from what it has open.
+        # A running server would keep using the catalog it has open.
         raise LikewiseError(
             f"a server of {found.path} runs in process {servers[0].pid}; end it first, and start "
             "it again afterwards"
@@ -202,6 +202,6 @@ def open_workers(scheduler: str, path_map: Mapping[str, str]) -> Cluster:
 
     from likewise_cluster.dask.cluster import Cluster
 
-    # What becomes of the cluster is reported in one line; Dask would print tracebacks.
+    # Cluster failures are reported in one line; Dask would print tracebacks.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     return Cluster(scheduler, path_map=path_map)

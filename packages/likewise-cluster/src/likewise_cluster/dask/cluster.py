@@ -1,11 +1,11 @@
-"""Workers of a Dask cluster, with the contract of the local pool: every task has one answer.
+"""Workers of a Dask cluster, with the contract of the local pool: one result for each task.
 
-A worker of the cluster runs a batch in a pool of its own (:mod:`~likewise.ingest.pool`), so a
-picture that crashes, hangs or uses too much memory is handled there by the same code as here.
-If a whole worker dies, Dask gives its batch to another; the tasks of a batch that was there each
-time are tried once more, one at a time, to find the one to blame.
+A worker of the cluster runs a batch in its own pool (:mod:`~likewise.ingest.pool`), so a picture
+that crashes, hangs or uses too much memory is handled there by the same code as here. If a whole
+worker dies, Dask gives its batch to another.  A batch that killed workers repeatedly is split: its
+tasks are tried once more, one at a time, to find the one to blame.
 
-Answers come in the order of the tasks, so the collection is the same as one process would make.
+Results come in the order of the tasks, so the collection is the same as one process would make.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class ClusterMissing(CollectionError):
 
 
 class ClusterAway(CollectionError):
-    """No scheduler, or no worker, answers."""
+    """The scheduler or all workers cannot be reached."""
 
 
 class WorkersDiffer(CollectionError):
-    """A worker would make other rows than this machine: other versions, other files."""
+    """A worker would make other rows than this machine, because versions or files differ."""
 
 
 class _BatchMessage:
-    """A message to a worker.  It is no tuple, in which Dask would look for its own objects."""
+    """A message to a worker.  It is no tuple, in which Dask would search for its own objects."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class _BatchMessage:
 
 
 class _BatchResult(NamedTuple):
-    """Answers or failures in the order of the tasks, or what is wrong with the worker.
+    """Results or failures in the order of the tasks, or what is wrong with the worker.
 
-    ``unseen`` are pictures that the worker does not find.
+    ``unseen`` are pictures that the worker cannot find.
     """
 
     answers: list[Any]
@@ -113,7 +113,7 @@ class Cluster:
     address : str
         That of the scheduler.
     path_map : mapping of str to str, optional
-        Under which folders workers see the pictures, where that differs:
+        Folders of the pictures on this machine and on workers, where they differ:
         ``{"/photos": "/mnt/nas/photos"}``.
 
     See Also
@@ -159,7 +159,7 @@ class Cluster:
 
     @property
     def n_threads(self) -> int:
-        """Threads for what is computed on this machine."""
+        """Threads for computations in this process."""
         return min(os.cpu_count() or 1, THREADS)
 
     def _connect(self) -> Any:
@@ -200,7 +200,7 @@ class Cluster:
         tick: Callable[[], None] = lambda: None,
         seconds: float,
     ) -> Iterator[R]:
-        """Yield ``work`` of every task in order, or ``on_failure`` of those without an answer."""
+        """Yield ``work`` of every task in order, or ``on_failure`` of those that failed."""
         run = _ClusterRun(self, work, iter(tasks), seconds)
         try:
             while run.go_on(tick):
@@ -272,7 +272,7 @@ class Cluster:
 
 
 class _ClusterRun:
-    """One run over tasks: a window of batches in order, of which the first is not answered yet."""
+    """One run: a window of batches in order, whose first batch has no result yet."""
 
     def __init__(
         self, cluster: Cluster, work: Callable[[Any], Any], source: Iterator[Any], seconds: float
@@ -284,7 +284,7 @@ class _ClusterRun:
         self._seen = self._ticked = time.monotonic()
 
     def go_on(self, tick: Callable[[], None]) -> bool:
-        """Send batches and wait a moment; returns False when everything is answered."""
+        """Send batches and wait a moment; return False when all results are here."""
         self._fill()
         if not self._window:
             return False
@@ -298,7 +298,7 @@ class _ClusterRun:
         return True
 
     def take_answers(self) -> Iterator[tuple[Any, Any]]:
-        """Yield (task, answer or failure) of answered batches, in order."""
+        """Yield (task, result or failure) of finished batches, in order."""
         while self._window and self._window[0].answers is not None:
             done = self._window.popleft()
             assert done.answers is not None
@@ -319,7 +319,7 @@ class _ClusterRun:
     def _fill(self) -> None:
         suspects = [one for one in self._window if one.alone and one.future is None]
         if suspects:
-            # The worker must have no other batch when it happens again.
+            # The worker must have no other batch when the failure repeats.
             if not self._under_way():
                 self._submit(suspects[0])
             return
@@ -329,7 +329,7 @@ class _ClusterRun:
             found = list(itertools.islice(self._source, BATCH))
             if not found:
                 return
-            # What a space learns ends a run, so a batch never needs two sets of files.
+            # A run ends when a space learns, so a batch never needs two sets of files.
             self._window.append(one := _Batch(found))
             self._submit(one)
 
@@ -374,7 +374,7 @@ class _ClusterRun:
         one.future = None
         if not isinstance(error, KilledWorker):
             raise WorkersDiffer(
-                f"a worker could not even begin: {type(error).__name__}: {error}; is Likewise "
+                f"a worker could not start: {type(error).__name__}: {error}; is Likewise "
                 f"{__version__} installed there?"
             )
         if one.alone:
@@ -423,7 +423,7 @@ class _Job(NamedTuple):
     task: Any
 
     def prepare(self) -> None:
-        """Prepare the task before its time counts."""
+        """Prepare the task before its time limit starts."""
         if (prepare := getattr(self.task, "prepare", None)) is not None:
             prepare()
 
@@ -467,7 +467,7 @@ def _fail(job: _Job, failure: Failure) -> tuple[int, Failure]:
 
 
 def _compare_versions(wanted: Mapping[str, str]) -> str | None:
-    """Return why this worker may not take part; None if it may."""
+    """Return why this worker cannot be used; None if it can."""
     mine = versions()
     wrong = [
         f"{name} {mine.get(name)} instead of {version}"

@@ -1,7 +1,7 @@
 """Files of a collection on the workers of a Dask cluster: sent once, by a plugin.
 
-The scheduler gives a plugin to every worker, also to one that joins or restarts later; scattered
-data would be lost with the worker that held it.
+The scheduler gives a plugin to every worker, including those that join or restart later; scattered
+data would be lost with its worker.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Addresses of Qdrant as people write them, and the engines they open.
+"""Addresses of Qdrant, and the engines they open.
 
 ``qdrant://host:6333/name`` is a server, ``qdrants://…`` the same over TLS, and
 ``qdrant-edge:///folder`` Qdrant's engine in this process.  ``?grpc=6334`` uses gRPC,
-``?timeout=60`` gives a request a minute.
-The API key is read from ``LIKEWISE_QDRANT_API_KEY``: a list of processes would show an address.
+``?timeout=60`` gives a request a minute.  The API key is read from ``LIKEWISE_QDRANT_API_KEY``,
+because a list of processes would show it in an address.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def _open_server(address: str, parts: SplitResult, retries: Retries, timeout: in
     if not parts.hostname or not name or "/" in name:
         raise InvalidInput(f"{address!r} names no host and collection; {_EXPECTED} expected")
     if parts.username or parts.password:
-        raise InvalidInput(f"an address holds no key (anybody could read it); set {KEY} instead")
+        raise InvalidInput(
+            f"an address holds no key (other users could read it); set {KEY} instead"
+        )
     options = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     unknown = set(options) - {"grpc", "timeout"}
     if unknown:
@@ -60,7 +62,7 @@ def _open_server(address: str, parts: SplitResult, retries: Retries, timeout: in
     key = os.environ.get(KEY) or None
     if key and not secure and not _is_local(parts.hostname):
         raise InvalidInput(
-            f"{KEY} would travel readable by {parts.scheme}://; use qdrants://, or unset it"
+            f"{KEY} would be sent unencrypted by {parts.scheme}://; use qdrants://, or unset it"
         )
     port = parts.port or 6333
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname

@@ -1,9 +1,9 @@
-"""Check the answers of an engine before they are used.
+"""Check the results of an engine before they are used.
 
-A server may be of another version, hidden by a proxy, or hostile.  A word beyond the width of a row
-would be read beyond an array, a score that is no number cannot be compared, and a page that does
-not advance would be requested for ever.  Such an answer is an error that names the server.  Only a
-push, which compares both sides, finds pictures that an engine leaves out.
+A server may be of another version, behind a proxy, or hostile.  A word beyond the width of a row
+would be read beyond an array, a NaN score cannot be compared, and a page that does not advance
+would be requested for ever.  Such a result is an error that names the server.  Only a push, which
+compares both sides, finds pictures that an engine leaves out.
 """
 
 from __future__ import annotations

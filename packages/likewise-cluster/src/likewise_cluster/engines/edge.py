@@ -82,7 +82,7 @@ class EdgePoints:
     def _load(self) -> Any:
         try:
             return self._edge.EdgeShard.load(str(self._folder))
-        except Exception as error:  # the library raises nothing narrower
+        except Exception as error:  # the library raises no narrower error
             if "WouldBlock" in str(error):
                 raise EngineAway(f"{self.address} is open in another process; end that") from error
             raise EngineRefused(f"{self.address} cannot be opened: {error}") from error
@@ -95,7 +95,7 @@ class EdgePoints:
             raise EngineRefused(f"{self.address} holds nothing; push to it first")
         try:
             return getattr(self._shard, what)(*values)
-        except Exception as error:  # the library raises nothing narrower
+        except Exception as error:  # the library raises no narrower error
             raise EngineRefused(f"{self.address}: {error}") from error
 
     def names(self) -> dict[str, RowKind]:
@@ -120,7 +120,7 @@ class EdgePoints:
                     max_search_threads=self._threads,
                 )
                 self._held.shard = edge.EdgeShard.create(str(self._folder), config)
-        # Before the vector has its name, so that a killed process creates them the next time.
+        # Before the vector is named, so that after a kill the next call creates them.
         for field in _KEYWORDS:
             self._change(make.create_field_index(field, schemas.Keyword))
         self._change(make.create_field_index(pt.MOMENT, schemas.Integer))

@@ -1,8 +1,8 @@
-"""What Qdrant's server and its engine in this process have in common.
+"""The common interface of a Qdrant server and of Qdrant's engine in this process.
 
-Two libraries have classes of their own for the same things; an adapter for each (``server``,
-``edge``) translates.  A point is a picture, each generation of a space a named vector of it, and
-its facts are the payload.
+Two libraries have different classes for the same things; an adapter for each (``server``, ``edge``)
+translates.  A point is a picture, each generation of a space a named vector of it, and its facts
+are the payload.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class SearchOptions:
 
 
 class Points(Protocol):
-    """A collection of points.  A call that writes has written when it returns."""
+    """A collection of points.  A call that returned has written its changes."""
 
     address: str
 
@@ -140,7 +140,7 @@ class Points(Protocol):
         """Return the named vectors; a sparse one has width 0."""
 
     def create(self, name: str, kind: RowKind, number_field: str) -> None:
-        """Create a named vector; :meth:`largest` will be asked of ``number_field``."""
+        """Create a named vector, with an index of ``number_field`` for :meth:`largest`."""
 
     def drop(self, name: str, fields: Sequence[str]) -> None:
         """Delete a named vector and fields of the payload from every picture."""

@@ -1,9 +1,9 @@
 """Rows in Qdrant, ranked as the embedded index ranks them.
 
-Qdrant scores in float32 and returns only pictures whose score is not 0, so it only nominates.  A
-few more candidates than wanted are scored again in float64, and more are requested until it is
-proved that no other picture belongs among the best.  Pictures that share no word, whose score is 0,
-are added by id.
+Qdrant scores in float32 and returns only pictures whose score is not 0, so its results are only
+candidates.  A few more candidates than wanted are scored again in float64, and more are requested
+until it is proved that no other picture belongs among the best.  Pictures that share no word, whose
+score is 0, are added by id.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class QdrantRows:
         self._points.delete(PointFilter((pt.HasVector(self.name),), others))
         self._points.drop(self.name, [self._mark_field, self._reach_field])
 
-    # -- questions --------------------------------------------------------------------------
+    # -- searches ---------------------------------------------------------------------------
 
     def search(
         self, row: Any, k: int, where: Where | None = None, *, first: FirstStage | None = None
@@ -220,7 +220,7 @@ class QdrantRows:
         if self.kind.is_sparse:
             return self._search_sparse(sparse_query(self.kind, row), k, passing, first)
         if first is not None:
-            raise InvalidInput("dense rows are searched in one stage; first belongs to sparse ones")
+            raise InvalidInput("dense rows are searched in one stage; first is for sparse rows")
         return self._search_dense(dense_query(self.kind, row), k, passing)
 
     def _search_sparse(
@@ -232,7 +232,7 @@ class QdrantRows:
         limit = k + MORE
         while True:
             ids, values, worst = self._candidates(asked, limit, passing, query, first)
-            # Some that it did not return may score exactly 0 in float32.
+            # Some pictures may score exactly 0 in float32, so it does not return them.
             others = max(0.0 if worst is None else worst, 0.0) + slack
             if len(values) >= k and _kth(values, k) > np.float32(others):
                 return best_of(ids, values, k)
@@ -269,7 +269,7 @@ class QdrantRows:
         query: Any,
         first: FirstStage | None = None,
     ) -> tuple[Ids, NDArray[np.float32], float | None]:
-        """Return ids, exact scores, and the engine's score of the last; None: these are all."""
+        """Return ids, exact scores, and the engine's score of the last (None: no others)."""
         found: Sequence[Candidate] = []
         if not isinstance(asked, SparseNumbers) or len(asked.words):
             # Its sparse index is exact as it is.

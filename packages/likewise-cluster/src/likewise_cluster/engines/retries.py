@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Retries:
-    """How often to ask, and how long to pause: up to ``first`` seconds, then twice that, …."""
+    """How often to retry, and how long to pause: up to ``first`` seconds, then twice that, …."""
 
     times: int = 5
     first: float = 0.25
@@ -31,7 +31,7 @@ class Retries:
     ) -> Answer:
         """Return what ``ask`` returns, or raise :class:`EngineAway` when it fails every time.
 
-        ``reason_of`` describes a failure that may be over next time; None: it is raised at once.
+        ``reason_of`` describes a failure that a retry may solve; None: it is raised at once.
         """
         for attempt in range(self.times):
             try:

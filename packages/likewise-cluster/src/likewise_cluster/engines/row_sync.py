@@ -1,7 +1,7 @@
-"""Bring a store to what a collection holds: send what differs, delete what is gone.
+"""Update a store to the rows of a collection: send what differs, delete what was removed.
 
-The store lists what it holds (a fingerprint of each row, and the facts), so nothing is remembered
-here, and an interrupted run starts again and sends the rest.
+The store lists its content (a fingerprint of each row, and the facts), so no state is kept here,
+and an interrupted run starts again and sends the rest.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def no_rows(kind: RowKind) -> Any:
 
 
 def marks_of(kind: RowKind, rows: Any) -> list[str]:
-    """Return fingerprints of rows as ``plain_rows`` gives them: equal for equal bits only."""
+    """Return fingerprints of rows from ``plain_rows``: equal only for equal bytes."""
     return [
         hashlib.blake2b(b"".join(_bytes_of(kind, rows, at)), digest_size=12).hexdigest()
         for at in range(rows.shape[0])

@@ -1,4 +1,4 @@
-"""A Qdrant server (or its client's emulation in memory, for tests), by qdrant-client.
+"""A Qdrant server (or its client's emulation in memory, for tests), through qdrant-client.
 
 Every request has a time limit and is repeated after a failure that may pass: no connection, a
 time-out, a truncated answer, 429 and 5xx.  Other refusals are raised at once.
@@ -138,7 +138,7 @@ class ServerPoints:
                 sparse_vectors_config={},
             )
         if not self._is_local:  # the emulation has no indexes and warns of them
-            # Before the vector has its name, so that a killed process creates them the next time.
+            # Before the vector is named, so that after a kill the next call creates them.
             schemas = m.PayloadSchemaType
             for field in (pt.TAGS, pt.INSIDE, pt.OWNER):
                 self._ask(self._client.create_payload_index, field, schemas.KEYWORD)
@@ -259,7 +259,7 @@ class ServerPoints:
 
 
 def transient_reason(error: Exception) -> str | None:
-    """Describe a failure that may be over next time; None: it will not be."""
+    """Describe a failure that a retry may solve; None for others."""
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 

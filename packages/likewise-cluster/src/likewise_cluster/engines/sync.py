@@ -1,9 +1,9 @@
-"""Sync: copies of a collection's rows in engines, and whether both sides agree.
+"""Sync: copies of a collection's rows in engines, and a comparison of both sides.
 
-The catalog stays the truth.  Each generation of a space is a store of its own: it is created,
-filled, compared with ours and named in the catalog; then earlier generations are deleted.  From
-then on every change of a picture is noted in the catalog (``catalog/engine_sync.py``) and sent in
-that order.  After an interruption the same call continues; what is there is not sent twice.
+The catalog is the source of truth.  Each generation of a space is a separate store: it is created,
+filled, compared with ours and named in the catalog; then earlier generations are deleted.  After
+that every change of a picture is recorded in the catalog (``catalog/engine_sync.py``) and sent in
+that order.  After an interruption the same call continues and sends no row twice.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _QUICK = {"attempts": 2, "timeout": 10}
 
 @dataclass(frozen=True)
 class SyncedSpace:
-    """A space after a push: what was sent, and what differs all the same."""
+    """A space after a push: what was sent, and what still differs."""
 
     space: str
     generation: int
@@ -94,10 +94,10 @@ class EngineSync:
         """Start a thread that sends changes as they happen."""
         return SyncThread(self, self._store)
 
-    # -- the engines there are --------------------------------------------------------------
+    # -- engines in use --------------------------------------------------------------------
 
     def pushed(self) -> dict[str, dict[str, int]]:
-        """Return which generations are complete in which engine."""
+        """Return the complete generations in each engine."""
         return {at: dict(one.spaces) for at, one in self._states().items()}
 
     def waiting(self) -> dict[str, int]:
@@ -105,7 +105,7 @@ class EngineSync:
         return {at: count_pending(self._store, one.upto) for at, one in self._states().items()}
 
     def forget(self, address: str) -> None:
-        """Send nothing more to an engine; what it holds stays."""
+        """Stop sending to an engine; its content stays."""
         states = sync_states(self._store)
         if states.pop(address, None) is None:
             raise CollectionError(f"nothing was pushed to {address}")
@@ -180,12 +180,12 @@ class EngineSync:
         Returns
         -------
         dict of str to str
-            Why changes still wait, by address: an engine that is unavailable, a new generation, or
+            Why changes are still pending, by address: an unavailable engine, a new generation, or
             another process that sends now.
         """
         states = self._states()
         if states and is_copy(self._store):
-            # The ids of new pictures would be those of others that the original has sent.
+            # New pictures would get ids that the original has sent for other pictures.
             return dict.fromkeys(states, "this collection is a copy, or was moved")
         waiting: dict[str, str] = {}
         for address, state in states.items():
@@ -206,7 +206,7 @@ class EngineSync:
         return waiting
 
     def _outdated(self, state: SyncState) -> list[str]:
-        """Return spaces of an engine that have another generation by now, or are gone."""
+        """Return spaces of an engine whose generation is outdated, or that were dropped."""
         spaces = self._views.spaces()
         return [
             name
@@ -215,7 +215,7 @@ class EngineSync:
         ]
 
     def _send_pending(self, engine: Engine, address: str) -> None:
-        """Send noted changes in their order; the lease is held."""
+        """Send recorded changes in order; the caller holds the lease."""
         stores: dict[str, tuple[SpaceView, RowStore]] = {}
         state = sync_states(self._store).get(address)
         while state is not None and (part := pending_sync(self._store, state.upto, _PART)):
@@ -223,12 +223,13 @@ class EngineSync:
             for name in state.spaces.keys() - set(self._outdated(state)):
                 view = self._views.view(name)
                 if name not in stores or stores[name][0].space.generation != view.space.generation:
-                    # A store that was deleted there must not come back with these few only.
+                    # A store that was deleted in the engine must not be created with these few rows
+                    # only.
                     stores[name] = (view, self._open(engine, view, create=False))
                 here, rows = view.rows_of(images)
                 ids = np.array(here, np.int64)
                 send_some(images, (ids, rows, facts_of(self._store, here)), stores[name][1])
-            # A picture that changed meanwhile has a new number, and is sent once more.
+            # A picture that changed meanwhile has a new number, and is sent again.
             state = self._put_state(address, upto=part[-1][0], last=max(state.last, *images))
 
     def _put_state(self, address: str, **changed: Any) -> SyncState | None:
@@ -246,14 +247,14 @@ class EngineSync:
     def push(
         self, address: str, spaces: Iterable[str] = (), *, report: jobs.Report = jobs.silent
     ) -> list[SyncedSpace]:
-        """Bring an engine to what the collection holds; only what differs is sent.
+        """Update an engine to the content of the collection; only differences are sent.
 
-        All spaces that have rows, or those named.  A space that differs afterwards is reported and
-        is not switched to.
+        All spaces that have rows, or those named.  A space that still differs is reported and is
+        not used.
         """
         names = self._chosen(spaces)
         with self._store.engine_lease(), closing(open_engine(address)) as engine:
-            # Changes are noted from here on, so that none is lost between reading and switching.
+            # Record changes from here on, so that none is lost between reading and switching.
             begun = self._begin(address)
             done = [self._push(engine, address, name, report) for name in names]
             if not any(one.wrong for one in done) and set(names) >= self.pushed()[address].keys():
@@ -379,7 +380,7 @@ class EngineSync:
         return found
 
     def _other_answers(self, view: SpaceView, store: RowStore) -> list[str]:
-        """Describe searches that both sides answer differently."""
+        """Describe searches whose results differ between both sides."""
         wrong = []
         for image in self._samples():
             row = view.row_of(image)

@@ -33,18 +33,18 @@ class SyncThread:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread; changes that were not sent wait in the catalog."""
+        """End the thread; unsent changes stay pending in the catalog."""
         self._ending.set()
         self._thread.join(4 * _INTERVAL)
 
     def _run(self) -> None:
         while not self._ending.wait(_INTERVAL):
-            # Unavailable, busy or read-only: the page does not need it, and it may pass.
+            # Unavailable, busy or read-only: the page works without it, so try again later.
             with suppress(LikewiseError):
                 self.send()
 
     def send(self) -> None:
-        """Send what waits, unless nothing changed or it is too early to try again."""
+        """Send pending changes, unless there are none or it is too early to retry."""
         revision = self._store.revision
         if revision == self._sent_revision:
             return

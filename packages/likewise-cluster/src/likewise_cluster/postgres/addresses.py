@@ -1,9 +1,9 @@
 """Addresses of a catalog in PostgreSQL: ``postgresql://user@host:5432/database?schema=likewise``.
 
 They are libpq's with one more option: ``schema``, the schema that holds the tables of one
-collection.  A password in an address is used, but never shown, kept or logged; it belongs in
-``PGPASSWORD`` or ``~/.pgpass``.  A folder may come from a stranger, so the address it keeps may
-say where the database is, and nothing about files or rights.
+collection.  A password in an address is used, but never shown, stored or logged; it belongs in
+``PGPASSWORD`` or ``~/.pgpass``.  A folder may be untrusted, so its stored address may name the
+database, but no files or rights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,47}")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a catalog is; ``str`` gives the address without a password."""
+    """Where a catalog is; ``str`` returns the address without a password."""
 
     public: str
     schema: str

@@ -1,9 +1,9 @@
 """A catalog in PostgreSQL, shared by several servers.
 
 There is one writer at a time: a transaction begins with an advisory lock of the database, so it
-sees all earlier writes, and lines of the log are numbered without gaps.  Reads that belong together
-run in one snapshot (REPEATABLE READ).  A job's lease is an advisory lock on its own connection: it
-ends with the process, and a job whose connection is lost writes no more.
+sees all earlier writes, and lines of the log are numbered without gaps.  Related reads run in one
+snapshot (REPEATABLE READ).  A job's lease is an advisory lock on a separate connection: it ends
+with the process, and a job whose connection is lost stops writing.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class PostgresCatalog:
 
     @property
     def connection(self) -> PostgresCatalog:
-        """Itself: a statement outside a transaction borrows a connection."""
+        """The catalog itself: a statement outside a transaction takes a pooled connection."""
         return self
 
     def execute(self, sql: str, parameters: Any = (), /) -> Answer:
@@ -140,12 +140,12 @@ class PostgresCatalog:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Nothing to do: every statement tells already."""
+        """Do nothing: every statement translates its errors."""
         yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads inside see one and the same state."""
+        """Let all reads inside see the same state."""
         with self._in_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
             try:
                 yield
@@ -161,7 +161,7 @@ class PostgresCatalog:
                 try:
                     connection.run(begin)
                 except CatalogAway:
-                    # Nothing was begun: try once more on a new connection.
+                    # The transaction did not begin: try once more on a new connection.
                     self.connections.forget_idle()
                     if attempt:
                         raise
@@ -242,8 +242,8 @@ class PostgresCatalog:
             connection.commit()
         except CatalogAway as error:
             raise CatalogAway(
-                f"the connection to {self.name} was lost while a change was being written; look "
-                "whether it is there before you repeat it"
+                f"the connection to {self.name} was lost while a change was being written; check "
+                "whether it was made before you repeat it"
             ) from error
 
     def _migrate(self, version: int) -> None:

@@ -1,8 +1,8 @@
 """Connections to PostgreSQL with the methods the store calls, and a pool of them.
 
-A process keeps a few connections and lends each for one statement or one transaction.  psycopg_pool
-cannot replace the pool: it connects in the background, so that a wrong password or a stopped server
-is a time-out without a reason after 30 s, where this one raises the refusal in a millisecond.
+A process keeps a few connections; each statement or transaction borrows one.  psycopg_pool cannot
+replace the pool: it connects in the background, so that a wrong password or a stopped server is a
+time-out without a reason after 30 s, where this one raises the refusal in a millisecond.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _KNOWS_REQUIREMENTS = 160_000
 
 
 class _Truth(Dumper):
-    """Writes booleans as 0 and 1: SQLite has no booleans."""
+    """Converts booleans to 0 and 1, because SQLite has no booleans."""
 
     oid = psycopg.adapters.types["int8"].oid
 
@@ -64,7 +64,7 @@ class _Truth(Dumper):
 
 
 class PgRow(tuple[Any, ...]):
-    """A row that is read by the number or the name of a column."""
+    """A row with columns by number or name."""
 
     __slots__ = ()
     places: ClassVar[dict[str, int]] = {}
@@ -135,7 +135,7 @@ class Connection:
             return Answer(cursor, numbered=False)
 
     def run(self, script: str) -> list[Any]:
-        """Run a script of PostgreSQL's own; returns the rows of the last statement with any."""
+        """Run a script in PostgreSQL's dialect; return the rows of the last query."""
         with translate_errors(self.name):
             cursor: psycopg.Cursor[Any] = self.raw.execute(script)
             found: list[Any] = []
@@ -148,12 +148,10 @@ class Connection:
     def commit(self) -> None:
         with translate_errors(self.name):
             if self.raw.execute("COMMIT").statusmessage != "COMMIT":
-                raise CollectionError(
-                    f"a change of {self.name} was not whole and was taken back as a whole"
-                )
+                raise CollectionError(f"a change of {self.name} was incomplete and was rolled back")
 
     def roll_back(self) -> None:
-        """Roll back a transaction; a lost connection has done so itself."""
+        """Roll back a transaction; a lost connection was rolled back by the server."""
         with suppress(psycopg.Error):
             self.raw.execute("ROLLBACK")
 
@@ -171,17 +169,17 @@ class Connection:
 
 
 def open_connection(address: Address, purpose: str = "likewise") -> Connection:
-    """Open a connection with the settings our statements rely on."""
+    """Open a connection with the settings that our statements need."""
     settings = {
         "search_path": address.schema,
         "lock_timeout": f"{PATIENCE}s",
         "default_transaction_isolation": r"read\ committed",
-        # A commit is on the disk, whatever the server's own setting.
+        # A commit waits for the disk, whatever the server's setting.
         "synchronous_commit": "on",
-        # Checksums are of rows as text.
+        # Checksums are computed over rows as text.
         "bytea_output": "hex",
         "extra_float_digits": "1",
-        # A machine that is gone must not hold a lock for hours.
+        # A machine that disappears must not hold a lock for hours.
         **{f"tcp_{key}": str(value) for key, value in _KEEPALIVES.items()},
     }
     options = " ".join(f"-c {key}={value}" for key, value in settings.items())
@@ -206,7 +204,7 @@ def open_connection(address: Address, purpose: str = "likewise") -> Connection:
     except psycopg.ProgrammingError as error:
         raise InvalidInput(f"{address} is no address of PostgreSQL: {_line_of(error)}") from None
     except psycopg.Error as error:
-        # Without the cause: what libpq was told may hold a password.
+        # Without the cause, which may contain a password.
         raise _not_let_in(error, address) from None
     if raw.info.server_version < OLDEST * 10_000:
         version = raw.info.server_version // 10_000
@@ -295,7 +293,7 @@ class Connections:
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
-        """Lend a connection for a block."""
+        """Yield a connection for a block."""
         if not self._places.acquire(timeout=PATIENCE):
             raise CollectionBusy(f"all connections to {self._address} are in use; try again")
         try:

@@ -1,8 +1,7 @@
-"""Copy whole catalogs from one database into the other, and prove that both agree.
+"""Copy complete catalogs between the databases, and prove that both sides agree.
 
-A copy is one transaction.  Rows that each side returns are compared by the digests of
-``catalog/sums.py``; so are the counters behind ids, the
-documents of the index of words, and the chain of the log.
+A copy is one transaction.  Rows of both sides are compared by the digests of ``catalog/sums.py``;
+so are the counters of ids, the documents of the full-text index, and the chain of the log.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def fill(
     state: tuple[str, str, str],
     report: Report = silent,
 ) -> None:
-    """Copy everything a SQLite catalog holds, inside a transaction, into an empty schema."""
+    """Copy a SQLite catalog into an empty schema, inside a transaction."""
     made = schema(MIGRATIONS)
     target.run(functions.STATE)
     target.run(functions.BEFORE_TABLES)
@@ -56,7 +55,7 @@ def fill(
         column = next(one.numbered for one in made.tables if one.name == name)
         if count and name != LOG:
             target.run(f"SELECT setval(pg_get_serial_sequence('{name}', '{column}'), {count})")
-    # Triggers last: their work on these rows was done when the rows were first written.
+    # Triggers last: they already ran for these rows when they were first written.
     names = [table.name for table in made.tables]
     for text in (*map(definition, made.triggers), *map(functions.follow, names)):
         target.run(text)
@@ -65,7 +64,7 @@ def fill(
 
 
 def write_sqlite(source: Connection, path: Path, report: Report = silent) -> None:
-    """Write a SQLite catalog with everything that one in PostgreSQL holds, in a snapshot."""
+    """Write a SQLite catalog with the content of one in PostgreSQL, in a snapshot."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as c:

@@ -1,9 +1,9 @@
-"""The few words in which SQLite and PostgreSQL differ: statements and definitions, translated.
+"""Translate statements and definitions from SQLite's dialect to PostgreSQL's.
 
-Statements of the house are written once.  Here their marks become PostgreSQL's, and seven ways of
-writing that only SQLite has become others of the same meaning; functions that only SQLite has are
-defined in the catalog's schema (``functions.py``).  Definitions of tables, indexes and triggers are
-those that the migrations make.  Translations are kept, so that a statement is translated once.
+The product writes its SQL once, for SQLite.  Here parameter marks are replaced, and seven
+constructs that only SQLite has become equivalent ones; functions that only SQLite has are defined
+in the catalog's schema (``functions.py``).  Definitions of tables, indexes and triggers come from
+the migrations.  Translations are cached.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _TOKEN = re.compile(
 _CONFLICT = re.compile(r"\bINSERT\s+OR\s+(IGNORE|REPLACE)\s+INTO\s+\"?(\w+)\"?")
 _INSERT = re.compile(r"\s*INSERT\s+(?:OR\s+\w+\s+)?INTO\s+\"?(\w+)\"?")
 _REWRITTEN = (
-    # Text in any case of ASCII letters; what a picture's metadata says may be a number.
+    # Ignore the case of ASCII letters; a value of the metadata may be a number.
     (
         re.compile(r"json_extract\(i\.metadata, ([^()]+)\) = \? COLLATE NOCASE"),
         r"metadata_is(i.metadata, \1, ?)",
     ),
     (re.compile(r"([\w.]+) COLLATE NOCASE"), r"lower(\1)"),
-    # Text that is no number becomes 0, and no error.
+    # Text that is no number becomes 0 instead of an error.
     (re.compile(r"CAST\(((?:[^()]|\([^()]*\))*?) AS INTEGER\)"), r"as_integer(\1)"),
     (re.compile(r" AS REAL\)"), " AS DOUBLE PRECISION)"),
     # -1 is no limit.
@@ -38,7 +38,7 @@ _REWRITTEN = (
 
 @lru_cache(1024)
 def translate(sql: str) -> str:
-    """A statement of the house as psycopg takes it.
+    """Translate a statement for psycopg.
 
     >>> translate("INSERT OR IGNORE INTO roots VALUES (?)")
     'INSERT INTO roots VALUES (%s) ON CONFLICT DO NOTHING'
@@ -50,7 +50,7 @@ def translate(sql: str) -> str:
 
 @lru_cache(1024)
 def translate_insert(sql: str) -> tuple[str, bool]:
-    """The same for a statement of its own, and whether it gives the number of a new row."""
+    """Translate an insert, and return whether it yields the id of a new row."""
     text = translate(sql)
     found = _INSERT.match(sql)
     table = None if found is None else _table(found[1])
@@ -60,7 +60,7 @@ def translate_insert(sql: str) -> tuple[str, bool]:
 
 
 def rewrite(sql: str) -> str:
-    """A statement without what only SQLite understands; marks stay as they are."""
+    """Replace what only SQLite understands; marks stay unchanged."""
     for pattern, other in _REWRITTEN:
         sql = pattern.sub(other, sql)
     conflict = _CONFLICT.search(sql)
@@ -71,7 +71,7 @@ def rewrite(sql: str) -> str:
         return f"{plain} ON CONFLICT DO NOTHING"
     table = _table(conflict[2])
     assert table is not None, f"there is no table {conflict[2]}"
-    # A row that takes the place of another takes nothing over from it, its number neither.
+    # A replacing row keeps no value of the old one, not even its number.
     taken = ", ".join(f"{one} = excluded.{one}" for one in table.columns if one not in table.key)
     key = ", ".join(table.key)
     return f"{plain} ON CONFLICT ({key}) DO " + (f"UPDATE SET {taken}" if taken else "NOTHING")
@@ -97,7 +97,7 @@ _TYPES = (
     (re.compile(r"\bINTEGER\b"), "BIGINT"),
     (re.compile(r"\bREAL\b"), "DOUBLE PRECISION"),
     (re.compile(r"\bBLOB\b"), "BYTEA"),
-    # By bytes, as SQLite orders text, whatever the language of the database.
+    # Compare by bytes as SQLite does, whatever the locale of the database.
     (re.compile(r"\bTEXT\b"), 'TEXT COLLATE "C"'),
     (re.compile(r"\bx''"), "''"),
     (re.compile(r"\)\s*WITHOUT ROWID\s*$"), ")"),
@@ -114,7 +114,7 @@ LOG = "log"
 
 
 def definition(sql: str) -> str:
-    """A definition of a table, an index, a column or a trigger, as PostgreSQL takes it."""
+    """Translate the definition of a table, an index, a column or a trigger."""
     trigger = _TRIGGER.match(sql.strip())
     if trigger is not None:
         return _trigger(trigger)
@@ -138,13 +138,13 @@ def _trigger(found: re.Match[str]) -> str:
 
 
 def definitions(made: Schema) -> Iterator[str]:
-    """Tables, then indexes; triggers come when the tables are filled."""
+    """Return the definitions of tables, then of indexes, without triggers."""
     yield from (definition(table.sql) for table in made.tables)
     yield from (definition(sql) for sql in made.indexes)
 
 
 def statements(script: str) -> Iterator[str]:
-    """The statements of a migration, one by one."""
+    """Yield the statements of a migration."""
     held = ""
     for piece in re.split(r"(?<=;)", script):
         held += piece
@@ -156,7 +156,7 @@ def statements(script: str) -> Iterator[str]:
 
 
 def translate_migration(script: str) -> Iterator[str]:
-    """A migration as PostgreSQL takes it: for catalogs that were there before it."""
+    """Translate a migration, for existing catalogs."""
     for statement in statements(script):
         if re.match(r"(--[^\n]*\n\s*)*(CREATE|ALTER|DROP)\b", statement):
             yield definition(statement)

@@ -1,9 +1,9 @@
 """What a PostgreSQL catalog has besides tables: functions, checksums, the full-text index.
 
-Functions that only SQLite has are here under its names.  Checksums (``sums.py`` says what for) are
-added up by triggers after every statement of any client: a row's digest is the first half of
-SHA-256 over its text, a table's the sum of its rows'.  A transaction carries its changes in
-settings of its own, which a failed one loses, and writes them at its end (``end_change``).
+Functions that only SQLite has are defined here under the same names.  Triggers update the checksums
+(see ``sums.py``) after every statement of any client: the digest of a row is the first half of
+SHA-256 over its text, that of a table the sum over its rows.  A transaction keeps its changes in
+its own settings, which a failed transaction loses, and writes them at its end (``end_change``).
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ CREATE INDEX written_words ON written USING gin (words);
 
 
 def follow(table: str) -> str:
-    """The triggers that add up a table's checksum."""
+    """Return SQL for the triggers that update the checksum of a table."""
     made = []
     for event, seen in (
         ("INSERT", "NEW TABLE AS new_rows"),
@@ -213,7 +213,7 @@ def follow(table: str) -> str:
 
 
 def seal(tables: Iterable[str]) -> str:
-    """Sums of all tables as they are now."""
+    """Return SQL that stores the sums of all tables."""
     return ";\n".join(
         [
             "DELETE FROM sums",
@@ -223,12 +223,12 @@ def seal(tables: Iterable[str]) -> str:
 
 
 def compare(table: str) -> str:
-    """Whether a table is what was written: (digest, rows) as they are now."""
+    """Return SQL for the current (digest, rows) of a table."""
     return f"SELECT {_added(table)}"
 
 
 def _added(table: str) -> str:
-    # A column of the alias' name would be taken for the row.
+    # A column with the name of the alias would be used instead of the row.
     return (
         "in_128_bits(coalesce(sum(row_digest(whole_row::text)), 0)), count(*) "
         f"FROM {table} AS whole_row"

@@ -1,10 +1,10 @@
 """Move a catalog from its folder into PostgreSQL, and back: compared, and switched by one commit.
 
-There: the file of SQLite is locked for writing from the first row to the last.  Everything goes
-over in one transaction and is read back and compared; then one commit *in the file* says that it
-moved.  Back: the database is locked for writing, a new file is written and compared, and one
-commit *in the database* says that it left.  A kill before that commit leaves the source as the
-truth, one after it the target; opening the folder then takes the remaining steps.
+To PostgreSQL: the SQLite file is locked for writing.  All rows are copied in one transaction, read
+again and compared; then one commit *in the file* marks it as moved.  Back: the database is locked
+for writing, a new file is written and compared, and one commit *in the database* marks it as moved.
+If killed before that commit, the source is still the catalog; after it, the target is, and opening
+the folder completes the remaining steps.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def _move(catalog: SQLiteCatalog, address: Address, report: Report) -> tuple[Mov
 
 
 def _name_collection(catalog: SQLiteCatalog) -> str:
-    """Return the id of this catalog, written before it moves for the first time.
+    """Return the id of this catalog, written before its first move.
 
-    What a killed move leaves in the database must be recognised as ours.
+    It identifies as ours what a killed move leaves in the database.
     """
     asked = "SELECT value FROM settings WHERE key = ?"
     found = catalog.one(asked, (CATALOG_ID,))
@@ -114,7 +114,7 @@ def _copy_there(
 
 
 def _prepare_schema(target: Connection, address: Address, collection: str) -> None:
-    """Create an empty schema, and drop what a killed move, or one that went back, left."""
+    """Create an empty schema, and drop what a killed move or an earlier move back left."""
     schema = address.schema
     state = read_state(target)
     if state is not None:
@@ -139,7 +139,7 @@ def _prepare_schema(target: Connection, address: Address, collection: str) -> No
 
 
 def make_live(catalog: PostgresCatalog, token: str) -> None:
-    """Mark the catalog of a finished move as the truth."""
+    """Mark the catalog of a finished move as the current one."""
     with catalog.connections.borrow() as connection:
         connection.execute(
             "UPDATE catalog_state SET state = ? WHERE token = ? AND state = ?",

@@ -26,7 +26,7 @@ def open(root: Path, pointer: Pointer, address: str | None) -> Store:
     from likewise_cluster.postgres.functions import INCOMING, MOVED_OUT
     from likewise_cluster.postgres.moves import make_live
 
-    # Of the pointer only the public part of the address counts: the folder may be a stranger's.
+    # Use only the public part of the pointer's address, because the folder may be untrusted.
     found = PostgresCatalog(read_address(address or str(read_address(pointer.address))))
     try:
         state = found.state()
@@ -77,7 +77,7 @@ def finish_coming_back(root: Path, token: str) -> None:
 
 
 def _token_of(path: Path) -> str | None:
-    # Its journal is empty and it has no writer yet, so reading it leaves no trace.
+    # Its journal is empty and it has no writer yet, so reading it creates no files.
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as c:
         query = "SELECT value FROM settings WHERE key = ?"
         row = c.execute(query, (MOVE_TOKEN,)).fetchone()

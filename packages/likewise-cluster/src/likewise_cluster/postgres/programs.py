@@ -55,8 +55,8 @@ def check_programs(connection: Connection, migrations: tuple[str, ...], name: st
     for kind, what, of in sorted(found):
         if (kind, what, of) not in due and not (kind == "function" and what in known):
             raise DamagedCollection(
-                f"{name} holds a {kind} {what!r} that Likewise did not make; it would run in your "
-                "name: have it dropped, or restore a backup you trust"
+                f"{name} holds a {kind} {what!r} that Likewise did not make; it would run with "
+                "your rights: have it dropped, or restore a backup you trust"
             )
     gone = sorted(due - found)
     if gone:

@@ -1,9 +1,8 @@
-"""The index of words in PostgreSQL: words cut and folded here, kept as a ``tsvector``.
+"""The full-text index in PostgreSQL: words cut and folded here, stored as a ``tsvector``.
 
-PostgreSQL's own parsers take names of files for hosts and paths.  So words are cut as FTS5's
-``unicode61`` does (letters and numbers, without case, ASCII letters without accents), and each is
-kept with a letter for its field in front: one index serves all fields, beginnings of words, and
-several words in a row.
+PostgreSQL's own parsers treat file names as hosts and paths.  So words are cut as by FTS5's
+``unicode61`` (letters and numbers, ignoring case, ASCII letters without accents), and each has a
+letter for its field in front: one index serves all fields, prefixes, and phrases.
 """
 
 from __future__ import annotations
