@@ -221,7 +221,7 @@ def broken_lines(c: Transaction) -> Iterator[str]:
     columns = "number, profile, kind, made, session, body, digest"
     for row in c.execute(f"SELECT {columns} FROM log ORDER BY 1"):
         if line_digest(before, *tuple(row)[:6]) != row[6]:
-            yield f"line {row[0]} of the log is not what was said"
+            yield f"line {row[0]} of the log is damaged"
         before = row[6] if isinstance(row[6], bytes) and row[6] else START
 
 

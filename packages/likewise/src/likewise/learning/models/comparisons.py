@@ -116,7 +116,7 @@ class ComparisonReport:
         The space that agreement is measured in.
     agreement, agreement_plain : float or None
         That of a map learned without the tested comparison, and of the space alone; None where
-    there are too few.
+        there are too few.
     sources : dict of str to int
         Comparisons by source.
     annotators : tuple of Annotator
