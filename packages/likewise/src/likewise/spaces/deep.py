@@ -144,7 +144,7 @@ def _pass(picture: Pixels, shared: dict[str, Any]) -> Any:
 
 
 def _without_classes(query: TextQuery, struck: frozenset[str]) -> TextQuery:
-    """Return a text without the classes that a person struck out."""
+    """Return a text without the classes that were excluded."""
     from likewise.vision.text.words import N_NAMED, picture_classes
 
     table = picture_classes()

@@ -158,7 +158,7 @@ class OnnxSpace(Space):
 
 
 def open_network(recipe: Recipe, path: str) -> OnnxModel:
-    """The user's network of a recipe, to be read from ``path``."""
+    """Open the user's network of a recipe from ``path``."""
     mean, std = three_numbers(recipe["mean"], "mean"), three_numbers(recipe["std"], "std")
     preparation = Preparation(recipe["size"], number(recipe["scale"], "scale"), mean, std)
     return OnnxModel(path, preparation, recipe["layer"], recipe["pool"], recipe.get("sha256"))
