@@ -136,10 +136,7 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
 def describe_all(
     store: Store, space: Space, pictures: list[tuple[int, str]], workers: Workers, report: Report
 ) -> Counter[str]:
-    """Store raw rows of pictures in one space; return why others got none, and how many.
-
-    Rows of a generation to come are invisible until then.
-    """
+    """Make and store raw rows of pictures in one space, invisible before the switch."""
     problems: Counter[str] = Counter()
     id_of = {path: image for image, path in pictures}
     spaces = SpaceSet([space])
