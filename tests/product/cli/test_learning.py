@@ -216,7 +216,7 @@ def test_profiles(here: Here) -> None:
     assert names["mine"]["changed"] == names["other"]["changed"] > 0
     # A copy goes its own way.
     back = here("profile", "rollback", 0, "--profile", "mine")
-    assert "0 judgements standing" in back
+    assert "0 judgements not undone" in back
     assert f"To go forward again: likewise models profile rollback {judged} --profile mine" in back
     names = {one["name"]: one["judgements"] for one in here.json("profile", "list")}
     assert names == {"default": 0, "mine": 0, "other": 1}

@@ -326,11 +326,11 @@ def test_a_pace_is_that_of_the_last_half_minute() -> None:
         (Progress("replaying judgements", 3, 0), "replaying judgements: 3"),
         (
             Progress(ADDING, 12, 50, rate=95.4),
-            "12 of 50 searchable, 1 sec left, 95 a second",
+            "12 of 50 searchable, 1 sec left, 95 per second",
         ),
         (
             Progress(ADDING, 0, 90_000, rate=5.0, note="learning words"),
-            "0 of 90,000 searchable, 5.0 hr left, 5.0 a second (learning words)",
+            "0 of 90,000 searchable, 5.0 hr left, 5.0 per second (learning words)",
         ),
     ],
 )

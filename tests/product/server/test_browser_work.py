@@ -149,7 +149,7 @@ def test_one_line_on_every_view_and_in_the_title(chrome: Browser, root: Path) ->
         job.tell(Progress(ADDING, 1200, 3068, rate=7.6))
         job.tell(Progress(ADDING, 1300, 3068, rate=80.0))
         page.get_by_text("1,300 of 3,068 searchable, 22 sec left", exact=True).first.wait_for()
-        assert line(page).endswith("80 a second")
+        assert line(page).endswith("80 per second")
 
         job.end()
         page.locator(".working").wait_for(state="hidden")

@@ -67,7 +67,7 @@ class Progress:
         if self.seconds_left:
             parts.append(f"{_spell_time(self.seconds_left)} left")
         if self.rate:
-            parts.append(f"{self.rate:.{0 if self.rate >= 10 else 1}f} a second")
+            parts.append(f"{self.rate:.{0 if self.rate >= 10 else 1}f} per second")
         if self.problems:
             parts.append(f"{self.problems:,} skipped")
         return ", ".join(parts) + (f" ({self.note})" if self.note else "")

@@ -64,7 +64,7 @@ def format_time(made: str) -> str:
 def summarize_profile(found: LearnedReport) -> list[str]:
     """Describe the figures of a profile in sentences."""
     figures = found.figures
-    said = [plural(figures.judgements, "judgement") + " standing"]
+    said = [plural(figures.judgements, "judgement") + " not undone"]
     if found.space is None:
         said.append(
             f"it ranks by {' + '.join(found.spaces)}, which has no words; only the judged "

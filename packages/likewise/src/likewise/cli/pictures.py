@@ -298,7 +298,7 @@ def _print(col: Collection, result: AddResult, json_: bool) -> None:
         print_line(f"... and {more:,} more; 'likewise library problems' lists them all")
     for path, reason in result.remarks[:_LISTED]:
         print_line(f"{printable(path)}: {printable(reason)}")
-    rate = f", {result.added / result.seconds:.1f} a second" if result.added > 1 else ""
+    rate = f", {result.added / result.seconds:.1f} per second" if result.added > 1 else ""
     print_line(f"{result} ({span(result.seconds)}{rate})")
     print_line(f"{col.root} holds {plural(len(col), 'picture')}")
     if result.unmade and result.added:
