@@ -114,7 +114,7 @@ def test_a_key_in_an_address_opens_nothing(server: Client) -> None:
         assert "set-cookie" not in answer.headers
     told = server.get(f"/?token={secret}", headers={"accept": "text/html"})
     assert told.status_code == 401
-    assert "does not belong into an address" in told.text
+    assert "Do not put a key into an address" in told.text
     # Nor does a cookie that is the key itself.
     name = server.inner.state.access.sessions.cookie
     check_error(server.get("/api/me", headers={"cookie": f"{name}={secret}"}), 401, "not_let_in")
