@@ -66,7 +66,7 @@ class _Bytes:
     def advise_rows(self, advice: str) -> None:
         """Advise the system that mapped rows are read at random.
 
-        Without this each row would bring 64 KiB into memory, and some hundred searches all rows.
+        Without this each row would read 64 KiB into memory, and some hundred searches all rows.
         """
         if self.mapped is None or not hasattr(mmap, advice):
             return
@@ -74,7 +74,7 @@ class _Bytes:
         # A page with both lists and rows counts as lists.
         begin = -(-rows_at // mmap.PAGESIZE) * mmap.PAGESIZE
         if begin < total:
-            # Advice may fail; nothing depends on it.
+            # The advice is optional, so ignore errors.
             with contextlib.suppress(OSError):
                 self.mapped.madvise(getattr(mmap, advice), begin, total - begin)
 

@@ -147,7 +147,7 @@ def _truth(X: Any, squares: Any, k: int, seed: int) -> tuple[Ints, Any]:
     limits = np.empty(len(sample))
     for s, row in enumerate(sample):
         others = near[s][(near[s] >= 0) & (near[s] != row)]
-        limits[s] = np.sort(_squared(X, row, others))[k - 1]
+        limits[s] = np.sort(_squared_distances(X, row, others))[k - 1]
     return sample, limits
 
 
@@ -156,9 +156,9 @@ def _recall(X: Any, sample: Ints, limits: Any, ids: Any) -> float:
     hits = 0
     for row, limit in zip(sample, limits, strict=True):
         found = ids[row][ids[row] >= 0]
-        hits += int((_squared(X, row, found) <= limit).sum())
+        hits += int((_squared_distances(X, row, found) <= limit).sum())
     return float(min(hits / (len(sample) * ids.shape[1]), 1.0))
 
 
-def _squared(X: Any, row: Any, others: Any) -> Any:
+def _squared_distances(X: Any, row: Any, others: Any) -> Any:
     return np.square(X[others].astype(np.float64) - X[row].astype(np.float64)).sum(axis=1)

@@ -251,7 +251,7 @@ class LSH(StoredIndex):
             all_keys[t] = joined[order]
             all_ids[t] = np.concatenate([self._ids[t], ids])[order]
         self._keys, self._ids = all_keys, all_ids
-        # Never the caller's own array: it may change after we filed it.
+        # Copy, because the caller may change its array later.
         self._X = np.concatenate([self._X, X])
         return self
 

@@ -1,4 +1,4 @@
-"""Lay a map out for the eye: pictures on a grid, each as near to its place as possible.
+"""Lay a map out on a grid, each picture as near to its place as possible.
 
 Places on a map crowd where pictures are alike.  The grid has more cells than pictures, so distant
 pictures stay apart; within a crowd those in the middle choose first and the others move outwards.

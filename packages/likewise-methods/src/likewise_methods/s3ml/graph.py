@@ -41,16 +41,16 @@ def knn_graph_and_recall(X: Any, n_neighbors: int) -> tuple[Graph, float]:
     k = min(n_neighbors, n - 1)
     if k < 1:
         return np.empty((n, 0), np.int32), 1.0
-    rows = _centred(X)
+    rows = _centre(X)
     if n <= EXACT_UP_TO:
         return (_compare_few if n <= _FEW else _compare_all)(rows, k), 1.0
-    # Brings scipy, which takes longer to import than most commands work.
+    # It imports scipy, which takes longer than most commands run.
     from likewise_methods.neighbours.join import join
 
     return join(rows, k)
 
 
-def _centred(X: Any) -> NDArray[np.float32]:
+def _centre(X: Any) -> NDArray[np.float32]:
     """Return centred float32 rows: far from the origin float32 would lose small distances."""
     mean = X.mean(axis=0, dtype=np.float64)
     rows = np.empty(X.shape, np.float32)

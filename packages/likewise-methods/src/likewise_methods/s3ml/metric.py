@@ -1,4 +1,4 @@
-"""What every learned metric offers: ``transform``, ``distance`` and ``score``.
+"""The methods of every learned metric: ``transform``, ``distance`` and ``score``.
 
 d(a, b)^2 = (a - b)' M (a - b) with M = L'L.  ``components_`` is L and ``transform`` returns X L',
 so plain Euclidean search over transformed rows ranks by the metric.

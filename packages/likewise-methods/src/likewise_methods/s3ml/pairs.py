@@ -1,7 +1,7 @@
 """Check labels or pairs, and multiply by them: the matrix W0 of the S3ML paper.
 
 W0 has 1 on its diagonal, +1 for a similar pair, -1 for a dissimilar one, 0 elsewhere
-(docs/methods/s3ml.md, (1)).  It is not formed: :meth:`Constraints.apply` multiplies by it.
+(docs/methods/s3ml.md, (1)).  It is not stored: :meth:`Constraints.apply` multiplies by it.
 """
 
 from __future__ import annotations

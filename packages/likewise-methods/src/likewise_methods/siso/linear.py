@@ -155,7 +155,7 @@ class LinearAnnotator(Annotator):
         if not len(found):
             return self
         labels, names = self._more_tags(Y, len(found), len(self._sums.counts))
-        before = _widened(self._sums, labels.shape[1])
+        before = _widen(self._sums, labels.shape[1])
         more = _sums(found, labels)
         self._sums = before.plus(more)
         self._names, self._solution = names, None
@@ -224,7 +224,7 @@ class LinearAnnotator(Annotator):
         if without is None:
             if not self._sums.n:
                 raise InvalidInput("no pictures are left; add some with partial_fit")
-            solution, sums = self._solved(), self._sums
+            solution, sums = self._current_solution(), self._sums
             here = _within(solution, queries)
             along = np.einsum("kt,kt->t", solution.towards, solution.towards)
             return _log_odds(here.T @ solution.towards, along, sums.n, sums.counts)
@@ -235,7 +235,7 @@ class LinearAnnotator(Annotator):
         if not n:
             raise InvalidInput("without names every picture there is; leave at least one")
         if len(out) <= _FEW * self.n_features_in_:
-            return self._corrected(queries, out, labels, n, counts)
+            return self._scores_without(queries, out, labels, n, counts)
         solution = _solve(self._less(out, labels), self.penalty_)
         along = np.einsum("kt,kt->t", solution.towards, solution.towards)
         return _log_odds(_within(solution, queries).T @ solution.towards, along, n, counts)
@@ -259,7 +259,7 @@ class LinearAnnotator(Annotator):
         k = whole(k, "k")
         return self._best_tags(self.predict_scores(X), k)
 
-    def _corrected(
+    def _scores_without(
         self, queries: Floats, out: Floats, labels: Any, n: int, counts: Floats
     ) -> Floats:
         """Return scores without some pictures, from the factor of all (Woodbury's identity).
@@ -267,7 +267,7 @@ class LinearAnnotator(Annotator):
         About the mean of all, the scatter of the others is S - B'B, where B has the rows left out
         and one more row: their sum over the square root of the number that stay.
         """
-        whole_ = self._solved()
+        whole_ = self._current_solution()
         gone = _within(whole_, out)
         shift = gone.sum(axis=1)
         B = np.hstack([gone, shift[:, None] / np.sqrt(n)])
@@ -281,14 +281,14 @@ class LinearAnnotator(Annotator):
         along = np.einsum("kt,kt->t", towards, towards) + np.einsum("kt,kt->t", a, a)
         return _log_odds(here.T @ towards + b.T @ a, along, n, counts)
 
-    def _solved(self) -> Solution:
+    def _current_solution(self) -> Solution:
         if self._solution is None:
             self._solution = _solve(self._sums, self.penalty_)
         return self._solution
 
     def _less(self, X: Rows, labels: Any) -> Sums:
         """Return the sums without some pictures."""
-        left = self._sums.plus(_widened(_sums(X, labels), len(self._sums.counts)), -1)
+        left = self._sums.plus(_widen(_sums(X, labels), len(self._sums.counts)), -1)
         _check_left(left.n, left.counts)
         if left.n:
             # Only rounding errors are left of a tag without pictures.
@@ -320,7 +320,7 @@ def _check_left(n: int, counts: Floats) -> None:
         raise InvalidInput("more pictures with these tags are to be removed than were added")
 
 
-def _widened(sums: Sums, tags: int) -> Sums:
+def _widen(sums: Sums, tags: int) -> Sums:
     """Return the sums with columns for more tags, which have no pictures yet."""
     more = tags - len(sums.counts)
     if not more:

@@ -46,7 +46,7 @@ def mixed_odds(shares: Floats, odds: Floats, mix: float) -> Floats:
 def mixed_shares(shares: Floats, odds: Floats | None, mix: float) -> Floats:
     """Mix shares with log odds and return shares.
 
-    Values are at most 1; they fall below 0 (to -0.1) where odds speak against a tag with no share.
+    Values are at most 1; they fall below 0 (to -0.1) for a tag with no share and negative odds.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class MixedAnnotator(Estimator):
         if not self.__sklearn_is_fitted__():
             return self.fit(X, Y, ids)
         Y = as_list(Y)
-        # The first refuses what both would refuse, before anything changes.
+        # The first call refuses all invalid input before anything changes.
         self.sparse_.partial_fit(X, Y, ids)
         if self.linear_ is not None:
             self.linear_.partial_fit(X, Y)

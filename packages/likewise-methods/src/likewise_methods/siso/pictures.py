@@ -193,7 +193,7 @@ class Suggestions:
         self._tidy()
 
     def forget_removed(self, moved: bool) -> None:
-        """Follow a removal; ``moved`` says that the rows were compacted."""
+        """Update after a removal; ``moved`` says that the rows were compacted."""
         if moved:
             self._build()
         else:

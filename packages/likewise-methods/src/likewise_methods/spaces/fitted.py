@@ -209,7 +209,7 @@ class FittedSpace(Transformer):
         float32 array of shape (n, n_components)
             Rows of unit length.
         """
-        X = self._checked(X)
+        X = self._check_rows(X)
         found = np.empty((len(X), self.stretch_.shape[1]), np.float32)
         for start in range(0, len(X), _BLOCK):
             block = prepare(X[start : start + _BLOCK], self.rooted_)
@@ -230,7 +230,7 @@ class FittedSpace(Transformer):
         >>> bool(np.allclose(space.split(halves).sum(axis=0), space.transform(halves.sum(0)[None])))
         True
         """
-        given = self._checked(parts).astype(np.float64)
+        given = self._check_rows(parts).astype(np.float64)
         total = given.sum(axis=0)
         whole_row = prepare(total[None].astype(np.float32), self.rooted_)[0]
         shares = np.divide(given, total, out=np.zeros_like(given), where=total != 0)
@@ -264,10 +264,10 @@ class FittedSpace(Transformer):
 
     def lost(self, X: Any) -> float:
         """Return the share of the rows' variance outside of ``directions_``."""
-        R = prepare(self._checked(X), self.rooted_) - self.mean_
+        R = prepare(self._check_rows(X), self.rooted_) - self.mean_
         return _lost(R, R @ self.directions_)
 
-    def _checked(self, X: Any) -> Rows:
+    def _check_rows(self, X: Any) -> Rows:
         check_is_fitted(self)
         found: Rows = rows(X, "X")
         if (width := found.shape[1]) != len(self.mean_):

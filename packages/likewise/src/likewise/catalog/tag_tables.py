@@ -428,7 +428,7 @@ def withdrawn_lines(store: Store) -> set[int]:
     return set(store.column(_TAKEN_BACK))
 
 
-def standing_line(store: Store, number: int | None) -> TagLine | None:
+def active_line(store: Store, number: int | None) -> TagLine | None:
     """Return the newest line in effect, or the named line if it is in effect."""
     named = "" if number is None else " AND number = ?"
     rows = store.all(
@@ -448,13 +448,13 @@ def line_withdrawn_by(store: Store, withdrawal: int) -> TagLine | None:
     return _line(rows[0]) if rows else None
 
 
-def standing_of(store: Store, numbers: set[int]) -> list[TagLine]:
+def active_lines(store: Store, numbers: set[int]) -> list[TagLine]:
     """Return those of some lines that are about tags and in effect, oldest first."""
     rows = store.all(f"{_STANDING} ORDER BY number")
     return [_line(row) for row in rows if row["number"] in numbers]
 
 
-def standing_before(store: Store, line: TagLine) -> Iterator[TagLine]:
+def active_before(store: Store, line: TagLine) -> Iterator[TagLine]:
     """Yield older lines in effect, newest first."""
     # Most lines are about one picture: the database skips those that do not name it.
     named, wanted = "", list[Any]()

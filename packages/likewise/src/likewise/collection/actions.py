@@ -140,7 +140,7 @@ class Actions:
         left: set[bytes] = set()
         with self._store.write(durable=True) as c:
             for number in sorted(row.body["lines"], reverse=True):
-                line = tag_tables.standing_line(self._store, number)
+                line = tag_tables.active_line(self._store, number)
                 if line is not None:
                     some, others = tag_log.withdraw_within(c, self._store, line)
                     back |= some
@@ -306,12 +306,12 @@ def _undone(row: ActionRow, withdrawn: set[int]) -> str | None:
 
 def _action(row: ActionRow, withdrawn: set[int]) -> Action:
     return Action(
-        row.id, row.kind, _say(row.kind, row.body), row.pictures, row.made, row.who,
+        row.id, row.kind, _describe(row.kind, row.body), row.pictures, row.made, row.who,
         _undone(row, withdrawn), row.body.get("key"),
     )  # fmt: skip
 
 
-def _say(kind: str, body: Mapping[str, Any]) -> str:
+def _describe(kind: str, body: Mapping[str, Any]) -> str:
     """Describe what an action did."""
     tags = ", ".join(f"“{tag}”" for tag in body.get("tags", ()))
     off = ", ".join(f"“{tag}”" for tag in body.get("removed", ()))
@@ -333,7 +333,7 @@ def _say(kind: str, body: Mapping[str, Any]) -> str:
         where = "beside the pictures" if place == "beside" else f"below {place}"
         return f"Wrote sidecars {where}"
     if kind == action_tables.MARK:
-        return _say_marks(**body["change"])
+        return _describe_marks(**body["change"])
     if kind == action_tables.ALBUM:
         ways = {"add": "Put into the album", "take": "Took out of the album"}
         return f"{ways.get(body['way'], 'Deleted the album')} “{body['album']}”"
@@ -344,7 +344,7 @@ def _say(kind: str, body: Mapping[str, Any]) -> str:
     return "Removed from the collection"
 
 
-def _say_marks(
+def _describe_marks(
     stars: int | None = None, favourite: bool | None = None, hidden: bool | None = None
 ) -> str:
     said = []

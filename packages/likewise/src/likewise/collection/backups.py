@@ -42,7 +42,7 @@ def backup(store: Store, target: Path) -> Path:
         raise CollectionError(f"{target} exists already; choose another name for the backup")
     if store.root == target or store.root in target.parents:
         raise CollectionError(f"{target} lies inside the collection; choose a place outside")
-    with _unfinished(target) as part:
+    with _temporary_folder(target) as part:
         for attempt in range(_TRIES):
             try:
                 _copy_state(store, part)
@@ -63,7 +63,7 @@ def backup(store: Store, target: Path) -> Path:
 
 
 @contextmanager
-def _unfinished(target: Path) -> Iterator[Path]:
+def _temporary_folder(target: Path) -> Iterator[Path]:
     """Make a temporary folder next to the target, and delete what is left of it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{secrets.token_hex(6)}.part")
@@ -139,7 +139,7 @@ def restore(source: Path, target: Path) -> Closed:
         for name in (*folders, *files):
             _kind_of(Path(folder) / name)
     try:
-        with _unfinished(target) as part:
+        with _temporary_folder(target) as part:
             # A collection copied by hand may have its last changes in the journal.
             for name in (FILE, f"{FILE}-wal"):
                 if (source / name).exists():

@@ -233,7 +233,7 @@ class Keys:
                     body = {"judgements": standing, "of": row.name}
                     profiles[profile] = append_line(c, store, profile, TAKE_BACK, body).number
                     judgements |= {*standing}
-            about = tag_tables.standing_of(store, lines)
+            about = tag_tables.active_lines(store, lines)
             withdrawn = [tag_log.write_withdrawal(c, store, line) for line in about]
             for line in reversed(about):
                 tag_log.put_back_within(c, store, line)

@@ -136,7 +136,10 @@ def renew_idf(store: Store, space: Space, report: Report) -> None:
 def describe_all(
     store: Store, space: Space, pictures: list[tuple[int, str]], workers: Workers, report: Report
 ) -> Counter[str]:
-    """Make and store raw rows of pictures in one space, invisible before the switch."""
+    """Store raw rows of pictures in one space; return why others got none, and how many.
+
+    Rows of the next generation are invisible before the switch.
+    """
     problems: Counter[str] = Counter()
     id_of = {path: image for image, path in pictures}
     spaces = SpaceSet([space])

@@ -50,12 +50,12 @@ def first_recipes(
             found[name] = recipe
     look = new_space(Path(), "look", find_kind("look").default_recipe())
     if look.takes_rows_of in found:
-        found["look"] = look.bind(_planned(found))
+        found["look"] = look.bind(_preview(found))
     wanted = all_spaces or words is not None or not found
     return {**plain, **found} if wanted else found
 
 
-def _planned(recipes: Mapping[str, Recipe]) -> dict[str, Space]:
+def _preview(recipes: Mapping[str, Recipe]) -> dict[str, Space]:
     """Return spaces of a collection that does not exist yet."""
     made = {name: new_space(Path(), name, recipe) for name, recipe in recipes.items()}
     return {name: replace(one, width=one.fixed_width() or 0) for name, one in made.items()}

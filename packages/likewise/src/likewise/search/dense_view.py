@@ -18,7 +18,7 @@ from likewise.catalog.segments import comparable_rows, metric_of
 from likewise.catalog.store import Store
 from likewise.spaces.base import Space
 from likewise.spaces.graphs import open_graph
-from likewise.spaces.rows import IdPlaces, Ids, RowParts, living
+from likewise.spaces.rows import IdPlaces, Ids, RowParts, hide_removed
 from likewise_methods.kernels import prefer_numpy
 from likewise_methods.neighbours import HNSW, CompactFlat, Metric, row_scores
 
@@ -46,7 +46,7 @@ class _Covered(NamedTuple):
 
     def numbers(self, images: Ids) -> NDArray[np.int64]:
         """Return the numbers of pictures in the graph; -1 for those it lacks."""
-        return living(self.places.find(images), self.alive)
+        return hide_removed(self.places.find(images), self.alive)
 
     def place(self, numbers: NDArray[np.int64], first: int) -> None:
         """Record that the rows of these numbers begin at place ``first``."""
@@ -216,7 +216,7 @@ class DenseView:
         """Return the pictures that have a row, and their rows as they are compared."""
         wanted = np.fromiter(images, np.int64)
         with self._lock.reading():
-            places = living(self._places.find(wanted), self._alive)
+            places = hide_removed(self._places.find(wanted), self._alive)
             covered = np.full(len(wanted), -1, np.int64)
             if self._graph is not None:
                 numbers = self._graph.numbers(wanted)

@@ -166,7 +166,7 @@ class FittedKind(Space):
         file = survey.new_file(_SUFFIX)
         fit.save(self.root / file)
         width = fit.stretch_.shape[1]
-        return LearnedGeneration(width, {"fit": file}, _placed(fit, survey, source))
+        return LearnedGeneration(width, {"fit": file}, _place_rows(fit, survey, source))
 
     @property
     def fit(self) -> FittedSpace:
@@ -237,7 +237,7 @@ def _drawn_rows(survey: Survey, source: str, total: int, most: int) -> NDArray[n
     return chosen
 
 
-def _placed(
+def _place_rows(
     fit: FittedSpace, survey: Survey, source: str
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     for numbers, rows in survey.rows(source):

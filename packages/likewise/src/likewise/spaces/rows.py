@@ -281,7 +281,7 @@ class IdPlaces:
         return found
 
 
-def living(places: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
+def hide_removed(places: NDArray[np.int64], alive: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the places, with -1 for those that are not alive."""
     made = places.copy()
     there = np.flatnonzero(places >= 0)

@@ -102,7 +102,7 @@ def write_line_within(
 def withdraw(store: Store, number: int | None) -> TagLine:
     """Withdraw a line about tags (None: the newest in effect) and return it."""
     with store.write(durable=True) as c:
-        line = tag_tables.standing_line(store, number)
+        line = tag_tables.active_line(store, number)
         if line is None and number is None:
             raise CollectionError("there is no change of tags to undo")
         if line is None:
@@ -170,7 +170,7 @@ def _words_before(
         pair for pair in pairs if tag_tables.line_of_word(c, *pair) == line.number
     )
     missing = set(found)
-    older = tag_tables.standing_before(store, line)
+    older = tag_tables.active_before(store, line)
     while missing and (one := next(older, None)) is not None:
         for pair, word in newest_words([one]).items():
             if pair in missing:

@@ -134,7 +134,7 @@ class Tags:
     ) -> TagsChanged:
         """Record log lines as one action if they are about at least so many pictures."""
         lines = [number for number in said if number is not None]
-        found = (tag_tables.standing_line(self._store, number) for number in lines)
+        found = (tag_tables.active_line(self._store, number) for number in lines)
         spoken = {digest for line in found if line for digest in (*line.pictures, *line.suggested)}
         if len(spoken) < at_least:
             return TagsChanged(lines, None)

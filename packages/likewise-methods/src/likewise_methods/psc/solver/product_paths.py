@@ -103,7 +103,7 @@ class ProductPaths:
     See Also
     --------
     product_codes : the same in one call.
-    Task : what is wanted.
+    Task : the options.
     """
 
     def __init__(self, codebooks: Sequence[Floats]) -> None:
@@ -160,7 +160,7 @@ class ProductPaths:
         parts : m arrays of shape (n, d_i)
             The parts of the vectors.
         task : Task
-            What is wanted.
+            Options.
         n_threads : int, default=1
             Threads.
 

@@ -1,1 +1,1 @@
-"""Spread what is known of a few pairs over the neighbour graph of all rows."""
+"""Spread affinities from a few pairs over the neighbour graph of all rows."""

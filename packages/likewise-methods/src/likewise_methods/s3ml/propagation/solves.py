@@ -19,7 +19,7 @@ from likewise_methods.s3ml.pairs import Constraints
 from likewise_methods.s3ml.propagation.kernels import send, sweep
 
 Floats = NDArray[np.float64]
-# (what is being done, how much of it is done, how much there is)
+# (stage, steps done, steps in all)
 Progress = Callable[[str, int, int], None]
 
 # Columns solved together: a row is then one or two cache lines.

@@ -1,7 +1,7 @@
 """The rounds of SISO for a queue of queries: slots are filled, scanned together, and emptied.
 
-``Slot`` is what one query does between two scans; ``working_set`` solves its lasso, ``dictionary``
-scans.  docs/methods/siso.md, (5) to (7), explains why the rounds end.
+``Slot`` holds the work of one query between two scans; ``working_set`` solves its lasso,
+``dictionary`` scans.  docs/methods/siso.md, (5) to (7), explains why the rounds end.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Slot:
         ids = ids[~self._inside(ids)]
         signed = self.dictionary.correlations(ids, self.set.r)
         if self.set.level == self.gamma and not self._violates(signed):
-            # That a search finds nothing proves nothing; a scan does.
+            # A search without results proves nothing; a scan does.
             if self.settings.certify:
                 self.whole = True
             else:
