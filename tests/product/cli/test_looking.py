@@ -213,7 +213,7 @@ def test_search_refusals(built: Likewise, tmp_path: Path) -> None:
     assert "no similarity 'taste'" in built.refused("search", picture, "--by", "taste")
     assert "no pixel" in built.refused("search", picture, "--region", "9000,0,5,5")
     refused = built.refused("search", picture, "--by", "holistic", "--explain")
-    assert "cannot show places" in refused
+    assert "has no places to explain by" in refused
     refused = built.refused("search", picture, "--sheet", tmp_path / "no" / "folder.html")
     assert "cannot be written" in refused
 

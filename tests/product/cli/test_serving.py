@@ -99,7 +99,7 @@ def test_open_while_another_job_runs(
 def test_refusals(built: Likewise, tmp_path: Path) -> None:
     assert "not a folder" in built.refused("open", "nowhere", "--no-browser")
     assert "likewise open DIR" in built.refused("serve", "-C", "nothing.lw")
-    assert "stays on 127.0.0.1" in built.refused("serve", "--host", "0.0.0.0", "--no-key")
+    assert "must use 127.0.0.1" in built.refused("serve", "--host", "0.0.0.0", "--no-key")
     assert "16 characters" in built.refused("serve", "--key", "short")
     assert "not a collection" in built.refused("serve", "-C", str(built.pictures), "--port", "0")
     with socket.socket() as taken:

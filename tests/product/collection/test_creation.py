@@ -26,15 +26,17 @@ POINTS = {
     "the folder is made": "jobs.lease",
     "its turn has come": "Store.create",
     "the catalog is there": "put_first_spaces",
-    "the spaces are in it": "Store.fold_journal",
+    "the spaces are in it": "SQLiteCatalog.fold_journal",
     "all is closed": "rename_whole",
 }
 """What a creation does next when it is killed, by where it is."""
 KILLED = """
 import os, signal, sys
+from likewise.catalog import sqlite_catalog
 from likewise.collection import creation
 from likewise.collection.collection import Collection
-owner, name = creation, sys.argv[2]
+name = sys.argv[2]
+owner = sqlite_catalog if name.startswith("SQLiteCatalog") else creation
 while "." in name:
     first, name = name.split(".", 1)
     owner = getattr(owner, first)

@@ -213,7 +213,7 @@ def test_a_new_key_of_a_former_name_is_another(root: Path) -> None:
             line = col.judge(1, [2], [3]).number
         col.keys.revoke("ada")
         later = col.keys.add("ada", "judge").key
-        with pytest.raises(CollectionError, match="not said with your key"):
+        with pytest.raises(CollectionError, match="not written with your key"):
             col.keys.check_wrote(later, [line])
         with pytest.raises(CollectionError, match="nothing"):
             col.keys.take_back("ada")  # the one that works
