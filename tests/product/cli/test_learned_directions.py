@@ -34,7 +34,7 @@ def test_text(root: Path, tmp_path: Path) -> None:
     with Collection.open(root) as col:
         found = col.profiles.report(PROFILE, top=2, examples=0)
     right, plain = found.figures.agreement, found.figures.agreement_plain
-    assert "30 judgements standing" in done.stdout
+    assert "30 judgements not undone" in done.stdout
     assert found.figures.interval is not None
     assert found.figures.gain is not None
     low, high = found.figures.interval
@@ -142,7 +142,7 @@ def test_profiles_are_described_by_what_they_learn(root: Path, tmp_path: Path) -
     assert run.json("profile", "show", PROFILE, "-C", root)["units"] == "directions"
     again = run("learn", "--from", "log", "--profile", PROFILE, "-C", root).stdout
     assert "Replayed the whole log" in again
-    assert "30 judgements standing; " in again
+    assert "30 judgements not undone; " in again
     assert "by other judgements alone" in again
     words = run("profile", "show", "default", "-C", root).stdout
     assert "directions" not in words

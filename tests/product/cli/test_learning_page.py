@@ -76,7 +76,7 @@ def test_command(taught: Collection, tmp_path: Path) -> None:
     done = run("learned", "--html", out, *options)
     assert done.returncode == 0, done.stderr
     assert f"Open {out}" in done.stdout
-    assert "2 judgements standing" in done.stdout
+    assert "2 judgements not undone" in done.stdout
     Page(out.read_text())
     command = ["learned", *map(str, options), "--json"]
     said = json.loads(CliRunner().invoke(app, command).output)

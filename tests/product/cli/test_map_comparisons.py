@@ -32,7 +32,7 @@ def test_answers_are_read_line_by_line(here: Path) -> None:
     assert str(template()) not in page
     ended = run("compare", "-n", 3, answers="l\n")
     assert "1 comparison written" in ended.output
-    assert "5 standing" in ended.output
+    assert "5 not undone" in ended.output
     run("compare", answers="perhaps\n", code=1)
 
 

@@ -382,7 +382,7 @@ def test_albums(col: Collection) -> None:
     with pytest.raises(UnknownName, match="'Later'"):
         library.delete_album("The sea")
     for bad in ("", "  ", "x" * 101, "a\x07b"):
-        with pytest.raises(InvalidInput, match="name of an album"):
+        with pytest.raises(InvalidInput, match="no album name"):
             library.add_to_album(bad)
     assert col.verify() == []
 

@@ -370,7 +370,7 @@ def test_import_is_forgiving(
 
 
 BAD = {
-    "a.csv": ("path,tag\none.jpg,sea\n,boat\n", "line 3: no picture"),
+    "a.csv": ("path,tag\none.jpg,sea\n,boat\n", "line 3: it names no picture"),
     "b.csv": ("one.jpg\n", "line 1: one column"),
     "c.csv": ("path,tag\none.jpg," + "x" * 300, "line 2: the tag"),
     "d.json": ('{"one.jpg": ["sea",}', "line 1: no JSON"),

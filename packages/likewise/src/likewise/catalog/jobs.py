@@ -60,7 +60,7 @@ class Progress:
         """Return the progress in one line.
 
         >>> print(Progress("adding pictures", 1240, 3068, problems=2, rate=7.6))
-        1,240 of 3,068 searchable, 4 min left, 7.6 a second, 2 skipped
+        1,240 of 3,068 searchable, 4 min left, 7.6 per second, 2 skipped
         """
         count = f"{self.done:,} of {self.total:,}" if self.total else f"{self.done:,}"
         parts = [f"{count} searchable" if self.stage == ADDING else f"{self.stage}: {count}"]

@@ -90,7 +90,7 @@ def compare(
         return
     print_line(
         f"{plural(len(answered), 'comparison')} written to the log, {skipped:,} skipped; "
-        f"{total:,} standing"
+        f"{total:,} not undone"
     )
     if answered:
         print_line("Draw a map from them with: likewise models learn --map")

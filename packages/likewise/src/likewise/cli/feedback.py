@@ -349,7 +349,7 @@ def _print_outcome(said: dict[str, Any], figures: Figures, source: str | None) -
         print_line(f"Replayed the whole log of {name}; the result is unchanged")
     if figures.judgements:
         standing = plural(figures.judgements, "judgement")
-        print_line(f"{standing} standing; {describe_agreement(figures)}")
+        print_line(f"{standing} not undone; {describe_agreement(figures)}")
     outcome = said.get("sparse")
     if outcome is None:
         return

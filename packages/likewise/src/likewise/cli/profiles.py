@@ -63,7 +63,7 @@ def show(name: OrInUse = "default", collection: Where = DEFAULT, json_: Json = F
         return
     print_line(f"Profile {said['name']}{', in use' if said['in_use'] else ''}")
     print_line(f"  ranks by {' + '.join(said['spaces'])}")
-    print_line(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} standing")
+    print_line(f"  version {said['version']}, {plural(said['judgements'], 'judgement')} not undone")
     if figures.judgements:
         print_line(f"  {describe_agreement(figures)}")
     if figures.space is not None:
@@ -127,7 +127,7 @@ def rollback(
         echo_json({**now, "version": position, "rolled_back_to": version})
         return
     standing = plural(now["judgements"], "judgement")
-    print_line(f"Profile {before.profile} is as it was at version {version}: {standing} standing")
+    print_line(f"Profile {before.profile} is as it was at version {version}: {standing} not undone")
     if before.position != version:
         which = f"{before.position} --profile {before.profile}"
         print_line(f"To go forward again: likewise models profile rollback {which}")
