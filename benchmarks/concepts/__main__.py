@@ -40,7 +40,7 @@ def ways(task: Task) -> dict[str, tuple[Make, float]]:
 
 
 def learning(report: harness.Report, draws: int) -> None:
-    """Average precision of pictures nobody was asked about, by set, concept and way."""
+    """Measure average precision of unasked pictures, by set, concept and method."""
     means: list[dict[str, object]] = []
     each: list[dict[str, object]] = []
     for name in SETS:
@@ -76,7 +76,7 @@ def learning(report: harness.Report, draws: int) -> None:
 
 
 def cost(report: harness.Report) -> None:
-    """CPU time from an answer to the next questions, with a plain loop of scikit-learn beside."""
+    """Measure the CPU time from an answer to the next questions; compare a scikit-learn loop."""
     from sklearn.linear_model import LogisticRegression
 
     rows: list[dict[str, object]] = []

@@ -24,7 +24,7 @@ def read_folders(
 ) -> LabelledImages:
     """Read ``root``/CLASS/picture or ``root``/PART/CLASS/picture.
 
-    Hidden files and files without a picture's suffix are passed over.  A single folder around
+    Hidden files and files without a picture's suffix are skipped.  A single folder around
     everything (``101_ObjectCategories/``) is ignored.  Classes are numbered by name.
 
     Parameters
@@ -35,7 +35,7 @@ def read_folders(
     name : str, optional
         Of the data set; by default that of ``root``.
     skip : collection of str, optional
-        Classes that are passed over (Caltech-101: ``["BACKGROUND_Google"]``), present or not.
+        Classes to skip (Caltech-101: ``["BACKGROUND_Google"]``), present or not.
 
     Returns
     -------

@@ -142,5 +142,5 @@ def data_root() -> Path | None:
         if not root.is_dir():
             raise DatasetError(f"LIKEWISE_DATA names {root}, which is not a folder")
         return root
-    beside = Path.cwd().parent / "shared" / "data"
-    return beside if beside.is_dir() else None
+    default = Path.cwd().parent / "shared" / "data"
+    return default if default.is_dir() else None

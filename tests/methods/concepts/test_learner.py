@@ -213,6 +213,8 @@ def test_many_rows_are_asked_about_by_way_of_candidates(monkeypatch: pytest.Monk
     learner = ConceptLearner().fit(rows).partial_fit(yes=[0, 1, 610], no=[300, 900])
     asked = learner.ask(12)
     assert len({one.row for one in asked}) == 12
+    # Random questions come from the whole collection, not from the candidates.
+    assert all(one.chance == 2 / (1000 - 5) for one in asked if one.why == "random")
     p = learner.predict_proba()[:, 1]
     unsure = np.abs(p[[one.row for one in asked if one.why == "unsure"]] - 0.5)
     assert unsure.mean() < np.abs(p - 0.5).mean()

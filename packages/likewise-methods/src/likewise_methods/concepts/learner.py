@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likewise_methods.concepts.graph import NeighbourGraph
-from likewise_methods.concepts.questions import Question, choose, choose_likely
+from likewise_methods.concepts.questions import Question, choose, choose_likely, draw
 from likewise_methods.errors import InvalidInput
 from likewise_methods.estimators import Estimator, check_is_fitted
 from likewise_methods.validation import finite_rows, is_whole, number, whole
@@ -49,7 +49,7 @@ class ConceptLearner(Estimator):
     n_neighbors : int, default=10
         Nearest rows of each row in the graph.
     C : float, default=0.03
-        Inverse strength of the penalty of the logistic regression; small values bear wrong answers.
+        Inverse strength of the penalty of the regression; small values tolerate wrong answers.
     noise : float, default=1.0
         Variance of an answer that the ridge regression assumes.
     width : float, default=0.5
@@ -132,7 +132,7 @@ class ConceptLearner(Estimator):
         rows = _unit(finite_rows(X, "X", dtype=np.float32))
         if graph is not None and len(graph) != len(rows):
             raise InvalidInput(f"graph has {len(graph)} rows; {len(rows)} expected, as in X")
-        self.graph_ = graph or NeighbourGraph.build(rows, self.n_neighbors)
+        self.graph_ = NeighbourGraph.build(rows, self.n_neighbors) if graph is None else graph
         self.n_features_in_ = rows.shape[1]
         self.classes_ = np.array([False, True])
         self._rows, self._smooth = rows, self.graph_.smooth(rows)
@@ -237,16 +237,18 @@ class ConceptLearner(Estimator):
         if not len(free):
             return []
         rng = np.random.default_rng([self.random_state, self._digest()])
-        pool = self._pool(free, rng)
+        n = min(n, len(free))
+        drawn = draw(free, n, rng)
+        pool = np.union1d(self._pool(free, rng), [one.row for one in drawn]).astype(np.int64)
         p = self._probabilities(pool)
         if len(set(self.answers_.values())) < 2:
             # Nothing separates yet: half as likely as possible, half anywhere.
             half = choose_likely(p, self._smooth[pool], pool, (n + 1) // 2)
             rest = np.setdiff1d(free, [one.row for one in half])
-            drawn = rng.choice(len(rest), min(n // 2, len(rest)), replace=False)
-            chance = len(drawn) / max(len(rest), 1)
-            return half + [Question(int(rest[i]), "random", chance) for i in drawn.tolist()]
-        return choose(p, self._smooth[pool], pool, n, rng)
+            places = rng.choice(len(rest), min(n // 2, len(rest)), replace=False)
+            chance = len(places) / max(len(rest), 1)
+            return half + [Question(int(rest[i]), "random", chance) for i in places.tolist()]
+        return choose(p, self._smooth[pool], pool, n, drawn)
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -46,10 +46,18 @@ class Question:
     chance: float = 1.0
 
 
+def draw(free: Ids, n: int, rng: np.random.Generator) -> list[Question]:
+    """Draw the random questions of a page of ``n``, each free row with the same chance."""
+    count = max(n - sum(round(n * share / 12) for share in SHARES), 0)
+    chance = count / len(free)
+    drawn = rng.choice(len(free), count, replace=False)
+    return [Question(int(free[place]), "random", chance) for place in drawn.tolist()]
+
+
 def choose(
-    p: Floats, rows: NDArray[np.float32], free: Ids, n: int, rng: np.random.Generator
+    p: Floats, rows: NDArray[np.float32], free: Ids, n: int, drawn: list[Question]
 ) -> list[Question]:
-    """Choose ``n`` questions among the free rows.
+    """Choose ``n`` questions: those drawn at random, and the best of the free rows.
 
     Parameters
     ----------
@@ -61,24 +69,22 @@ def choose(
         Row numbers that may be asked.
     n : int
         Number of questions.
-    rng : Generator
-        Draws the random ones.
+    drawn : list of Question
+        The random ones, among the free rows.
 
     Returns
     -------
     list of Question
         At most ``n``, none twice and no two copies of one picture.
     """
-    n = min(n, len(free))
-    n_unsure, n_likely = (round(n * share / 12) for share in SHARES)
-    n_random = max(n - n_unsure - n_likely, 0)
     page = _Page(rows, free)
-    # Drawn first, so that each picture has the same chance whatever the learner thinks of it.
-    for place in rng.choice(len(free), n_random, replace=False).tolist():
+    # First on the page, so that a row's chance does not depend on what the learner thinks of it.
+    for one in drawn:
+        place = int(np.searchsorted(free, one.row))
         if page.open[place]:
-            page.take(place, "random", n_random / len(free))
-    page.fill(p, n_likely, "likely")
-    page.fill(-np.abs(p - 0.5), n - n_likely - n_random, "unsure")
+            page.take(place, "random", one.chance)
+    page.fill(p, round(n * SHARES[1] / 12), "likely")
+    page.fill(-np.abs(p - 0.5), n - len(page.questions), "unsure")
     return page.questions
 
 
